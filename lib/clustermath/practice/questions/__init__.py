@@ -1,0 +1,1 @@
+"""One module a chapter, each with its list `QUESTIONS`."""
