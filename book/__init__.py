@@ -1,0 +1,1 @@
+"""How the book is made: notebooks from chapters, and pages from notebooks."""
