@@ -124,7 +124,7 @@ class _Run:
 
     def walk(self, tokens: list[Token]) -> None:
         """Read the tokens of the run."""
-        for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+        for token, after in zip(tokens, [*tokens[1:], None]):  # a table's empty cell has no tokens
             if token.type == "link_open":
                 self._open(token)
             elif token.type == "link_close":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import os
 import re
+import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +21,7 @@ from .cells import Cell, code_cells
 from .names import bindings, loaded
 
 SHOWN = ("text/plain", "text/latex", "text/markdown", "text/html", "image/svg+xml")
+PATIENCE = 2  # a moved cell may compute so many times as long as before, and as many seconds
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -26,7 +29,11 @@ Move = Callable[[dict[str, Any]], None]  # moves one input in a namespace
 
 
 class Stopped(Exception):
-    """A cell raised; the message says which and what."""
+    """A cell raised, or did not end; the message says which and what."""
+
+
+class _TooLong(BaseException):
+    """A moved input has sent a cell into a search without end; not for a cell to catch."""
 
 
 class Runner:
@@ -40,6 +47,7 @@ class Runner:
         self.bound = bindings(self.cells)
         self.shell = _shell()
         self.outputs: dict[int, str] = {}
+        self.seconds: dict[int, float] = {}  # of computing, by cell
 
     @property
     def names(self) -> dict[str, Any]:
@@ -51,11 +59,13 @@ class Runner:
         self.shell.reset(new_session=False)
         with _in_folder(self.folder):
             for cell in self.cells:
+                began = time.process_time()
                 self.outputs[cell.number] = self.show(cell)
-        # A table of givens grows when it is made again: the namespace holds later ones by then.
-        again = [cell for cell in self.cells if "givens" not in cell.tags]
+                self.seconds[cell.number] = time.process_time() - began
+        # A table of givens grows with the namespace: it is shown, not compared.
+        compared = [cell for cell in self.cells if "givens" not in cell.tags]
         with self.restored():
-            return [cell for cell in again if self.show(cell) != self.outputs[cell.number]]
+            return [cell for cell in compared if self.show(cell) != self.outputs[cell.number]]
 
     @contextmanager
     def restored(self) -> Iterator[None]:
@@ -70,7 +80,7 @@ class Runner:
 
     def show(self, cell: Cell) -> str:
         """Run a cell; what it shows as text."""
-        with capture_output() as captured:
+        with capture_output() as captured, self._limited(cell):
             result = self.shell.run_cell(cell.source, store_history=False)
         if not result.success:
             error = result.error_in_exec or result.error_before_exec
@@ -85,15 +95,31 @@ class Runner:
 
     def give(self, cell: Cell, name: str, move: Move) -> None:
         """Run a cell of givens by statements: what follows the moved input sees it moved."""
-        with capture_output():
+        with capture_output(), self._limited(cell):
             for statement in cell.tree.body:
                 code = compile(ast.Module([statement], []), "<givens>", "exec")
                 try:
                     exec(code, self.names)
-                except Exception as error:
+                except (Exception, _TooLong) as error:
                     raise Stopped(f"{cell.label} raised {type(error).__name__}: {error}") from None
                 if name in _bound_by(statement):
                     move(self.names)
+
+    @contextmanager
+    def _limited(self, cell: Cell) -> Iterator[None]:
+        """Stop a cell that computes far longer than it did before anything was moved."""
+
+        def stop(*_: Any) -> None:
+            raise _TooLong("it does not end")
+
+        before = signal.signal(signal.SIGPROF, stop)
+        if cell.number in self.seconds:
+            signal.setitimer(signal.ITIMER_PROF, PATIENCE * (1 + self.seconds[cell.number]))
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, before)
 
     def affected(self, name: str) -> list[Cell]:
         """The cells that bind `name`, read it, or read anything computed from it, in order."""

@@ -45,5 +45,7 @@ def _is_unused(file: Any) -> bool:
 
 def setup(app: Sphinx) -> None:
     """Register the handlers."""
+    # MathJax on every page: an exercise sheet has no formula until a solution is opened.
+    app.set_html_assets_policy("always")
     app.connect("builder-inited", add_folders)
     app.connect("html-page-context", drop_unused, priority=900)

@@ -17,9 +17,9 @@ _HOMES = {
     "ops": "INF ceil exp floor log2 maximum minimum sqrt",
     "value": "Value Whole",
     "quantity": "show tex",
-    "registry": ("checkpoints chips corpora failures footprints gains ledgers links moe pools prices runs serving "
+    "registry": ("checkpoints chips corpora failures footprints gains ledgers links pools prices runs serving "
                  "signals sources tiers tools"),
-    "transformer": "Transformer models",
+    "transformer": "Transformer models moe",
     "inputs": "given givens",
     "tables": "Table references",
     "figures": "figure tornado",

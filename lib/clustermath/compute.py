@@ -7,8 +7,9 @@ from .checking import checked
 from .formulas import formula
 from .memory import chips_for_memory, model_bytes
 from .ops import ceil, log2, maximum
-from .types import (ChipDuration, ChipTime, Count, Dollars, Duration, Extra, Flag, FlopRate, Flops, Loss, Number, Params,
-                    PerSecond, Positive, Price, Seconds, Share, Size, Tokens, Work)
+from .types import (ChipDuration, ChipTime, Count, Dollars, Duration, Extra, Flag, FlopRate, Flops,
+                    Loss, Number, Params, PerSecond, Positive, Price, Seconds, Share, Size, Tokens,
+                    Work)
 
 
 @formula("F", params="N", tokens="D", factor="k", source="kaplan-2020")

@@ -9,6 +9,8 @@ import inspect
 import math
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property, update_wrapper
 from typing import Any, Callable
 
@@ -16,7 +18,18 @@ from . import checking
 from .types import Domain
 from .value import Value
 
-_recorders: list[list[tuple["Formula", dict, Any]]] = []  # a worked() call listens here
+_recorders: list[list[tuple["Formula", dict, Any]]] = []  # those that listen to calls, innermost last
+
+
+@contextmanager
+def recording() -> Iterator[list[tuple["Formula", dict, Any]]]:
+    """Every formula called within it, innermost first: (formula, arguments, result)."""
+    steps: list = []
+    _recorders.append(steps)
+    try:
+        yield steps
+    finally:
+        _recorders.pop()
 
 
 class Formula:
@@ -132,12 +145,8 @@ class Formula:
 
     def worked(self, *args: Any, **kwargs: Any) -> "Worked":
         """The result of a scalar call, shown as the chain of formulas that led to it."""
-        steps: list = []
-        _recorders.append(steps)
-        try:
+        with recording() as steps:
             value = self._call(*args, **kwargs)
-        finally:
-            _recorders.pop()
         if getattr(value, "ndim", 0):
             raise TypeError(f"{self.__name__}: a worked chain takes single numbers, not arrays")
         return Worked(self, value, steps)

@@ -1,7 +1,7 @@
 """Transformers as shapes: parameter counts are computed, and tested against the published ones."""
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -105,8 +105,12 @@ class Model(Entry):
         kind = Transformer
         if "experts" in self.fields:
             from .experts import MoeTransformer as kind
-        names = {f.name for f in fields(kind)}
-        return kind(**{k: v for k, v in self.fields.items() if k in names})
+        shape = {f.name: self.fields[f.name] for f in fields(kind) if f.name in self.fields}
+        missing = [f.name for f in fields(kind) if f.default is MISSING and f.name not in shape]
+        if missing:
+            raise ValueError(f"{self.registry} {self.name!r} has no {', '.join(missing)}: "
+                             "a shape like this is not counted here")
+        return kind(**shape)
 
     def __getattr__(self, key: str):
         if key not in _DERIVED:
@@ -124,3 +128,4 @@ class Models(Registry):
 
 
 models = Models("models")
+moe = Models("moe")

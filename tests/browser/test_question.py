@@ -12,7 +12,8 @@ from clustermath.practice.drawn import draw
 from clustermath.practice.engine import chapter, find, slugs
 from clustermath.practice.spec import Estimate
 
-ESTIMATES = [q for slug in slugs() for q in chapter(slug).values() if isinstance(q, Estimate)]
+# One estimate a chapter: tests/lib marks all of them with the same script, without a browser.
+ESTIMATES = [next(q for q in chapter(slug).values() if isinstance(q, Estimate)) for slug in slugs()]
 
 
 @pytest.fixture
@@ -198,11 +199,11 @@ def test_a_solution_is_typeset_where_the_page_can(show, promise, shown):
 def test_everything_by_keyboard(show):
     page = show("training-time.1")
     reached = []
-    for _ in range(6):
+    for _ in range(5):
         page.keyboard.press("Tab")
         at = page.locator(":focus")
         reached.append(at.text_content() or at.evaluate("node => node.tagName"))
-    assert reached[:5] == ["INPUT", "Check", "New numbers", "Hint 1 of 3", "Worked solution"]
+    assert reached == ["INPUT", "Check", "New numbers", "Hint 1 of 3", "Worked solution"]
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

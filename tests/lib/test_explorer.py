@@ -135,9 +135,9 @@ def test_bad_values_are_refused_by_name(values, words):
 
 def test_positions_of_sliders():
     assert slider(0.1, 0.6, "MFU", step=0.1).positions(0.3) == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
-    assert slider(1, 64, "n", log=True, whole=True, step=2).positions(8) == [1, 2, 4, 8, 16, 32, 64]
-    assert slider(1, 64, "n", log=True, whole=True, step=2).positions(12) == [1, 2, 4, 8, 12, 16,
-                                                                              32, 64]
+    doubling = slider(1, 64, "n", log=True, whole=True, step=2)
+    assert doubling.positions(8) == [1, 2, 4, 8, 16, 32, 64]
+    assert doubling.positions(12) == [1, 2, 4, 8, 12, 16, 32, 64]
     assert slider(1, 5, "n", whole=True).positions(2) == [1, 2, 3, 4, 5]
     steps = slider(1e9, 1e12, "N", log=True).positions(70.6e9)
     assert steps[0] == 1e9 and steps[-1] == 1e12 and 70.6e9 in steps and len(steps) == 62
@@ -210,8 +210,8 @@ def test_linear_ticks_are_round_and_few(low, high):
     found = ticks("linearTicks", low, high, 6)
     assert 2 <= len(found) <= 7 and low <= found[0] and found[-1] <= high * (1 + 1e-9)
     step = found[1] - found[0]
-    assert min(abs(step / 10 ** math.floor(math.log10(step) + 1e-9) - m) for m in (1, 2, 5,
-                                                                                   10)) < 1e-6
+    leading = step / 10 ** math.floor(math.log10(step) + 1e-9)
+    assert min(abs(leading - m) for m in (1, 2, 5, 10)) < 1e-6
 
 
 @pytest.mark.parametrize("low, high, base",

@@ -166,7 +166,7 @@ def test_a_worked_chain_is_the_number_and_shows_the_way():
     cost = chip_cost.worked(chip_time_needed(4.2e22, 989e12, 0.4), 2.5 / 3600)
     assert cost == pytest.approx(73_727, abs=1) and cost.unit == "$"
     assert cost._repr_latex_() == (
-        r"$$ \begin{aligned}C &= t\,p = 1{,}229\ \text{days} \times \$2.50\ \text{per hour} "
+        r"$$ \begin{aligned}C &= t\,p = 29{,}490\ \text{chip-hours} \times \$2.50\ \text{per hour} "
         r"= \mathbf{\$73{,}730}\end{aligned} $$"
     )
     assert type(cost * 1) is float

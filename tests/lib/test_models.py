@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from clustermath import (MoeTransformer, Transformer, distinct_ranks, expert_weight_bytes,
-                         experts_touched, flops_per_token, linear_shapes, lora_params, models)
+                         experts_touched, flops_per_token, linear_shapes, lora_params, models, moe)
 from clustermath.transformer import Model
 
 QWEN3 = MoeTransformer(94, 4096, 64, 4, 128, 1536, 128, 8, 151_936, qk_norm=True)
@@ -68,7 +68,7 @@ def routed_elsewhere(m, name):
         QWEN3,
         MIXTRAL,
         MoeTransformer(
-            5, 64, 4, 2, 16, 32, 8, 2, 100, shared=1, dense_layers=2, dense_ffn=96, tied=True
+            5, 64, 4, 2, 16, 32, 8, 2, 100, shared=1, dense_layers=1, dense_ffn=96, tied=True
         ),
         MoeTransformer(2, 8, 2, 1, 4, 4, 4, 4, 10),
     ],
@@ -179,6 +179,23 @@ def test_total_and_active_cannot_be_mistaken():
         dense.active_params
     with pytest.raises(AttributeError, match="has no 'colour'"):
         dense.colour
+
+
+@pytest.mark.parametrize("name", [n for n in moe if hasattr(moe[n], "kv_heads")])
+def test_registered_mixtures_count_as_published(name):
+    m = moe[name]
+    for counted, published, digits in (
+        (m.total_params, m.published, m.published_digits),
+        (m.active_params, m.published_active, m.published_active_digits),
+    ):
+        half = 0.5 * 10 ** (len(str(int(published))) - digits)
+        table = m.vocab * m.hidden  # some publishers leave the look-up table out
+        assert min(abs(counted - published), abs(counted - table - published)) <= half
+
+
+def test_latent_attention_is_not_counted():
+    with pytest.raises(ValueError, match="'DeepSeek-V3' has no kv_heads, head_dim: a shape like"):
+        moe["DeepSeek-V3"].total_params
 
 
 def test_published_flops_of_a_mixture():

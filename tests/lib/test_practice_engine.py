@@ -40,8 +40,8 @@ def test_hints_are_numbered(number):
 
 
 def test_three_outcomes():
-    right, wrong,
-    blank = (check("training-time.1", answer) for answer in ("67.7 days", "60 days", ...))
+    answers = "67.7 days", "60 days", ...
+    right, wrong, blank = (check("training-time.1", answer) for answer in answers)
     assert right.right and "An interviewer asks next" in repr(right)
     assert wrong.verdict == "wrong" and not wrong.right and "interviewer" not in repr(wrong)
     assert blank.verdict == "unread" and repr(blank) == "Not attempted yet."
@@ -60,14 +60,14 @@ def test_an_argument_is_written_before_its_points_are_shown():
     assert check("training-time.9", "sparse").verdict == "unread"
     assert check("training-time.9", ...).verdict == "unread"
     made = repr(check("training-time.9",
-                      "The peak is the one with sparsity, so the answer is only half of what it should be."))
+                      "The peak is the one with sparsity, so the answer is only half of "
+                       "what it should be."))
     assert made.startswith("Mark yourself, 5 points in all:") and made.count("- [") == 4
 
 
 def test_notes_are_markdown_that_no_front_end_takes_for_a_formula():
-    made = check("training-time.9", "x" * 100)._repr_markdown_() + hint("training-time.6",
-                                                                        2)._repr_markdown_()
-    assert "$" not in made.replace("\\$", "")
+    for note in (check("training-time.9", "x" * 100), hint("training-time.6", 2)):
+        assert "$" not in note._repr_markdown_().replace("\\$", "")
     assert solution("training-time.1")._repr_markdown_().startswith("$$ \\begin{aligned}")
     assert Note("costs $5 and $6, `a_b`")._repr_markdown_() == "costs \\$5 and \\$6, `a_b`"
 

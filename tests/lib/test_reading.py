@@ -98,7 +98,7 @@ def test_rewriting_keeps_the_rest_of_the_text(text):
 def test_what_the_library_shows_is_read_back(size, unit, sign):
     value = sign * size
     text = show(value, unit)
-    assert math.isclose(read(text).value, value, rel_tol=6e-3), text
+    assert read(text).accepts(value), text
 
 
 def test_an_instant_unit_survives_invisible_characters():

@@ -21,7 +21,7 @@ GUARDED = notebook(
     givens(
         "flops, chips = 6.35e24, 8\nmfu = 0.4\nsizes = [16.0, 32.0]\nlabels = {'wide': 3}\n"
         "name = 'H100'\nclass card:\n    peak = 2.027e18\n    name = 'H100'\nbox = card()\n"
-        "rate = chips * box.peak * mfu"
+        "rate = chips * box.peak * mfu\nprint(len(globals()))"
     ),
     code(
         "run_time = flops / rate\nprint(f'{run_time:.4g}', [f'{s:.3g}' for s in sizes], card.name)"
@@ -88,6 +88,14 @@ def test_a_text_that_is_wrong_or_swallowed_is_a_fault(folder, tmp_path):
     assert done.returncode == 1
     assert "'12' reads 12" in done.stdout
     assert "bare dollar" in done.stdout
+
+
+def test_a_search_without_end_is_stopped_and_noticed(tmp_path):
+    search = "n = 0\nwhile n < x or x > 16:\n    n += 1\nprint(n)"
+    nbformat.write(notebook(givens("x = 16"), code(search)), tmp_path / "search.ipynb")
+    done = mutants(tmp_path, "search.ipynb")
+    assert "1 givens moved 2 times, 0 survivors" in done.stdout
+    assert done.returncode == 0
 
 
 def test_a_cell_that_varies_proves_nothing(folder, tmp_path):

@@ -99,6 +99,7 @@ def test_bare_numeral(text):
         "the 6ND rule, 3D parallelism, P50 and p99",
         "dollars per million tokens",
         "<!-- 42 -->",
+        "| a | |\n|---|---|\n| | b |",
         "<p><code>42</code></p>",
         "1. first\n2. second",
         "$6ND$, $2(n-1)/n$, $x^2$, $(4 + 12/n)N$, $0 < x \\le 1$, $34\\,s\\,h$, $O(n^2)$",

@@ -16,7 +16,7 @@ _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "**": 4}
 _RELATION = {"<=": r"\le", ">=": r"\ge", "==": "=", "!=": r"\ne"}
 _BRACKETS = {"ceil": ("lceil", "rceil"), "floor": ("lfloor", "rfloor")}
 # Units that read well inside a fraction; shares and counted nouns go in as bare numbers.
-_INLINE_UNITS = ("B", "B/s", "s", "1/s", "FLOP", "FLOP/s", "$", "$/s")
+_INLINE_UNITS = ("B", "B/s", "s", "chip-s", "1/s", "FLOP", "FLOP/s", "$", "$/s")
 _WIDE = 48  # characters of a row beyond which it is broken
 
 

@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import random
-from functools import cached_property
+from functools import cache, cached_property
 from types import SimpleNamespace
 from typing import Any
 
-from ..formulas import Worked, _recorders
+from ..formulas import Worked, recording
 from ..quantity import figures, show
 from ..reading import read
 from ..widgets.readout import readout
@@ -52,12 +52,8 @@ class Drawn:
     def _worked(self) -> tuple[float, Worked | None]:
         """The answer, and the chain of the formulas that were called on the way to it."""
         assert isinstance(self.question, Estimate)
-        steps: list = []
-        _recorders.append(steps)
-        try:
+        with recording() as steps:
             answer = self.question.answer(self.givens)
-        finally:
-            _recorders.pop()
         return answer, Worked(steps[-1][0], steps[-1][2], steps) if steps else None
 
     @cached_property
@@ -112,6 +108,7 @@ def _said(x: Any, unit: str) -> str:
     return x if isinstance(x, str) else readout(x, unit)
 
 
+@cache
 def _asked(unit: str) -> tuple[str, str, float]:
     """(unit, kind, size in base units) of the unit that a question asks for."""
     one = read(f"$1 {unit[1:]}" if unit.startswith("$") else f"1 {unit}")

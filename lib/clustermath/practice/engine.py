@@ -20,6 +20,7 @@ class UnknownQuestion(LookupError):
     """No question has this id; the message lists near ones."""
 
 
+@cache
 def slugs() -> list[str]:
     """The chapters that have questions."""
     return sorted(m.name.replace("_", "-") for m in pkgutil.iter_modules(questions.__path__))

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..reading import Unreadable, read
-from .mistakes import BINARY, BINARY_WITHIN, DISTANCES, FACTORS, FARTHEST, FILLER, KINDS, SAYS
+from .mistakes import (BINARY, BINARY_KINDS, BINARY_WITHIN, DISTANCES, FACTORS, FARTHEST, FILLER, KINDS,
+                       SAYS)
 
 Key = dict[str, Any]
 # Words around a number that say nothing about its unit.
@@ -152,12 +153,13 @@ def _diagnosis(typed: Candidate, key: Key) -> str:
 
 
 def _binary(typed: Candidate, ratio: float, side: str, key: Key) -> str | None:
-    if key["whole"]:
+    """The nearest power of 1,024 for 1,000 that an answer in bytes fits; few digits fit several."""
+    if key["kind"] not in BINARY_KINDS:
         return None
-    for factor, cause in BINARY:
-        if fits(typed, key["answer"] * (factor if ratio > 1 else 1 / factor), BINARY_WITHIN):
-            return f"{SAYS[side]}: {cause}"
-    return None
+    taken = [(key["answer"] * (factor if ratio > 1 else 1 / factor), cause)
+             for factor, cause in BINARY]
+    hits = [hit for hit in taken if fits(typed, hit[0], BINARY_WITHIN)]
+    return f"{SAYS[side]}: {min(hits, key=lambda hit: abs(typed.value - hit[0]))[1]}" if hits else None
 
 
 def _factor(size: float, side: str, key: Key) -> str | None:

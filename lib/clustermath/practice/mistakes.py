@@ -19,7 +19,8 @@ FACTORS: list[tuple[float, str]] = [
     *((10.0**k, "a power of ten went astray.") for k in (1, 4, 5, 7, 8, 10, 11, 13, 14, 15)),
 ]
 
-# Powers of 1,024 for powers of 1,000. So near to one, they are matched narrowly.
+# Powers of 1,024 for powers of 1,000, in answers that are bytes or bytes per second. So near to
+# one, they are matched narrowly.
 BINARY: list[tuple[float, str]] = [
     (1.024, "KiB taken for kB? They differ by 2.4%."),
     (1.024**2, "MiB taken for MB? They differ by 4.9%."),
@@ -27,6 +28,7 @@ BINARY: list[tuple[float, str]] = [
     (1.024**4, "TiB taken for TB? They differ by 10%."),
 ]
 BINARY_WITHIN = 0.004
+BINARY_KINDS = ("bytes", "bandwidth")
 
 # (ratio below which the words fit, words): coarse, so that they give nothing away.
 DISTANCES: list[tuple[float, str]] = [

@@ -1,5 +1,5 @@
 // One chart: curves over a shared x axis, in SVG, drawn to the width at hand.
-const CHART = { height: 250, left: 66, right: 16, top: 26, bottom: 42 };
+const CHART = { height: 250, left: 66, right: 16, top: 32, bottom: 42 };
 
 const exact = (x) => Number(x.toPrecision(12));
 

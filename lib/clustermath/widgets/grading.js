@@ -83,11 +83,14 @@ function diagnosis(typed, key) {
     || distanceWords(size, side, key);
 }
 
+// The nearest power of 1,024 for 1,000 that an answer in bytes fits; few digits fit several.
 function binaryMistake(typed, ratio, side, key) {
-  if (key.whole) return null;
+  if (!MISTAKES.binaryKinds.includes(key.kind)) return null;
   const by = (factor) => key.answer * (ratio > 1 ? factor : 1 / factor);
-  const hit = MISTAKES.binary.find(([factor]) => fits(typed, by(factor), MISTAKES.binaryWithin));
-  return hit ? `${say(side)}: ${hit[1]}` : null;
+  const distance = ([factor]) => Math.abs(typed.value - by(factor));
+  const hits = MISTAKES.binary.filter(([f]) => fits(typed, by(f), MISTAKES.binaryWithin));
+  hits.sort((a, b) => distance(a) - distance(b));
+  return hits.length ? `${say(side)}: ${hits[0][1]}` : null;
 }
 
 function factorMistake(size, side, key) {

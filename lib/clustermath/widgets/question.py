@@ -11,7 +11,7 @@ from .page import PageWidget, module, style
 from .reading import tables
 
 _MISTAKES = {"factors": mistakes.FACTORS, "binary": mistakes.BINARY,
-             "binaryWithin": mistakes.BINARY_WITHIN,
+             "binaryWithin": mistakes.BINARY_WITHIN, "binaryKinds": mistakes.BINARY_KINDS,
              "distances": mistakes.DISTANCES, "farthest": mistakes.FARTHEST, "says": mistakes.SAYS,
              "kinds": mistakes.KINDS, "filler": mistakes.FILLER}
 FILES = ("quantity.js", "reading_units.js", "reading.js", "grading.js", "page.js", "question.js")

@@ -116,7 +116,7 @@ function refuseTwo(matches, clean, text) {
 // Whether a number word only scales what stands before it: 30.8 million, per million.
 function onlyScales(clean, match) {
   const before = clean.slice(0, match.index);
-  const scaled = /(?:[0-9⁰-⁹]\s*-?\s*|\bper\s+|\/\s*)$/.test(before);
+  const scaled = /(?:[0-9⁰¹²³⁴⁵⁶⁷⁸⁹]\s*-?\s*|\bper\s+|\/\s*)$/.test(before);
   return scaled && match[0].toLowerCase() in TABLES.scales;
 }
 

@@ -177,7 +177,7 @@ QUESTIONS = [
         next="How low may the MFU fall before this fleet misses the deadline?"),
     Estimate(
         id="gpu-count.4",
-        ask="The same kind of plan on {chip}: {params} parameters, {tokens} tokens, {days} days, "
+        ask="Plan a run on {chip} chips: {params} parameters, {tokens} tokens, {days} days, "
             "{mfu} MFU, {overhead} overhead. The chips come in cubes of {cube}. How many do you "
             "request?",
         givens={"chip": Choice("TPU v7", ("TPU v5p", "TPU v7")),
@@ -204,9 +204,9 @@ QUESTIONS = [
         next="Why may a torus take counts that are no powers of two?"),
     Estimate(
         id="gpu-count.5",
-        ask="You are given {chips} H100s for {params} parameters and {tokens} tokens, and {days} "
-            "days, of which an overhead has to be paid that adds {overhead} to the training time. "
-            "Down to which MFU is the deadline met?",
+        ask="You are given {chips} H100s and {days} days for {params} parameters and {tokens} "
+            "tokens. Restarts, saves and the like add {overhead} to the training time. Down to "
+            "which MFU is the deadline met?",
         givens={"chips": Choice(8192, (7168, 8192, 10240)),
                 "params": Choice(70.6e9, (65e9, 70.6e9, 80e9)),
                 "tokens": LogUniform(15e12, 11e12, 17e12), "days": Choice(30, (28, 30, 35)),

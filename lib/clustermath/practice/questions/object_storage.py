@@ -5,12 +5,15 @@ from ... import (MIB, connections_needed, in_flight, prefixes, request_size, req
                  request_time, sample_rate,
                  stall_share, tiers)
 from ...ops import ceil
+from ...quantity import show
 from ..draws import Choice, Integer
 from ..functions import gives, holds, is_number, refuses
+from ..grading import near
 from ..spec import Estimate, Givens, Implement, Rubric, Trap
 
 GBIT = 1e9 / 8  # bytes per second in one Gb/s
 TOKEN = 2  # bytes of a token on disk
+WIDER = 8e6  # bytes of the ranges that the rubric proposes
 LATENCIES = (0.02, 0.03, 0.05, 0.08, 0.1)
 RATES = (60e6, 90e6, 120e6, 200e6)
 
@@ -22,6 +25,12 @@ def _connection(g: Givens, size: float, latency: float) -> float:
 def _needed(g: Givens, bit: float = GBIT, latency: float | None = None) -> float:
     return connections_needed(g.gbits * bit, g.size, g.latency if latency is None else latency,
                               g.bandwidth)
+
+
+def _not_rounded(g: Givens) -> float | None:
+    """The exact count, unless it is whole as it stands."""
+    exact = _needed(g)
+    return None if near(exact, round(exact), 1e-6) else exact
 
 
 def _latency_only(g: Givens) -> float:
@@ -81,8 +90,8 @@ QUESTIONS = [
                  "That is busy for the other share of the time: the two have been swapped."),
         ),
         hints=("Latency is the idle part, size over bandwidth the busy part.",
-               "Busy over idle is e/(1 − e), and busy is S/B, idle L."),
-        next="And why do people nevertheless read in ranges of 8 to 16 MB?"),
+               "Busy over idle is `e/(1 - e)`, and busy is `S/B`, idle `L`."),
+        next="Why may a node read in smaller ranges and fill its link all the same?"),
     Estimate(
         id="object-storage.3",
         ask="A node has {gbits} Gb/s and reads ranges of {size}; first byte after {latency}, "
@@ -117,6 +126,8 @@ QUESTIONS = [
         traps=(
             Trap("rounded down", lambda g: ceil(_needed(g)) - 1,
                  "Just short: the last part of a connection needs a whole one."),
+            Trap("not rounded up", _not_rounded,
+                 "That is the exact quotient. Connections come whole: round up."),
             Trap("bits for bytes", lambda g: ceil(_needed(g, 8 * GBIT)),
                  "The link is in bits: eight of them make a byte."),
             Trap("latency only", lambda g: ceil(_latency_only(g)),
@@ -127,7 +138,7 @@ QUESTIONS = [
         next="What is the floor that no request size gets below?"),
     Estimate(
         id="object-storage.5",
-        ask="A fleet trains on {rate} tokens per second. Each sample of {seq} tokens, 2 bytes "
+        ask="A fleet trains on {rate} tokens per second. Each sample of {seq} tokens, two bytes "
             "each, is one GET; first byte after {latency}, {bandwidth} per connection. How many "
             "GETs are in flight over the whole fleet?",
         givens={"rate": Choice(15.3e6, (5e6, 10e6, 15.3e6, 20e6)),
@@ -149,7 +160,7 @@ QUESTIONS = [
     Estimate(
         id="object-storage.6",
         ask="A data-parallel rank uses {samples} samples of {seq} tokens per second and fetches "
-            "each with a GET of its own when it needs it (2 bytes a token, first byte after "
+            "each with a GET of its own when it needs it (two bytes a token, first byte after "
             "{latency}, {bandwidth}). Which share of the wall clock does it wait?",
         givens={"samples": Choice(3.65, (1.2, 2.4, 3.65, 7.3, 14.6)),
                 "seq": Choice(8192, (4096, 8192)), **_CONNECTION},
@@ -179,7 +190,7 @@ QUESTIONS = [
         traps=(
             Trap("rounded down",
                  lambda g: prefixes(g.burst / g.size, tiers["Amazon S3"].get_rate) - 1 or None,
-                 "Rounded down: the last GETs would be refused with 503 Slow Down."),
+                 "Rounded down: the last GETs would be refused with `503 Slow Down`."),
             Trap("writes", lambda g: prefixes(g.burst / g.size, tiers["Amazon S3"].put_rate),
                  "That is the limit for writes. A restore reads."),
             Trap("bits", lambda g: prefixes(g.burst / 8 / g.size, tiers["Amazon S3"].get_rate),
@@ -241,28 +252,28 @@ def my_connections(target, size, latency, bandwidth):
         givens={"n": Integer(32, 16, 64, 16), "size": Choice(float(MIB), (float(MIB), 2.0 * MIB)),
                 **_CONNECTION, "slower": Choice(0.625, (0.5, 0.625, 0.75)),
                 "gbits": Choice(100, (100, 200))},
-        facts={"range": lambda g: f"{g.size / MIB:.0f} MiB",
+        facts={"range": lambda g: f"{g.size / MIB:.0f} MiB", "wider": lambda g: show(WIDER, "B"),
                "seen": lambda g: request_throughput.worked(g.n, g.size, g.latency + _lost(g),
                                                            g.bandwidth, g.gbits * GBIT),
                "expected": lambda g: request_throughput.worked(g.n, g.size, g.latency, g.bandwidth,
                                                                g.gbits * GBIT),
                "time": lambda g: request_time.worked(g.size, g.latency + _lost(g), g.bandwidth),
                "modelled": lambda g: request_time.worked(g.size, g.latency, g.bandwidth),
-               "larger": lambda g: request_throughput.worked(g.n, 8e6, g.latency, g.bandwidth,
+               "larger": lambda g: request_throughput.worked(g.n, WIDER, g.latency, g.bandwidth,
                                                              g.gbits * GBIT),
-               "needed": lambda g: f"{_whole(g.gbits * GBIT, 8e6, g.latency, g.bandwidth)}"},
+               "needed": lambda g: f"{_whole(g.gbits * GBIT, WIDER, g.latency, g.bandwidth)}"},
         points=((1, "It uses Little's law to get the real time of a request, {time}, where the "
                     "model says {modelled}."),
                 (1, "It separates the time to the first byte from the transfer."),
-                (1, "It names what to look at: first-byte histogram, 503s and retries, reused "
+                (1, "It names what to look at: first-byte histogram, refusals and retries, reused "
                     "connections and TLS, client CPU."),
-                (1, "It picks a change with arithmetic: at 8 MB the same number in flight gives "
+                (1, "It picks a change with arithmetic: at {wider} the same number in flight gives "
                     "{larger}."),
                 (1, "It says what would fill the link: about {needed} such ranges in flight.")),
         model="The model predicts {expected}. By Little's law a request really takes {time}, not "
               "{modelled}; the rest is unexplained. I would look at the first-byte histogram, "
-              "count 503s and retries, check that connections are reused, and watch the client's "
-              "CPU. Independently of the cause the ranges are too small: at 8 MB the same {n} give "
+              "count refusals and retries, check that connections are reused, and watch the client's "
+              "CPU. Independently of the cause the ranges are too small: at {wider} the same {n} give "
               "{larger}, and about {needed} of them fill the link.",
         hints=("You know N and the throughput. What does Little's law give you?",),
         next="The histogram has a second peak at ten times the latency. What is it?"),

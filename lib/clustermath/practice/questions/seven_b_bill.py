@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from ... import (DAY, HOUR, chip_cost, chip_time_needed, chips, chips_for_memory, chips_needed,
+from ... import (DAY, HOUR, bytes_per_param, chip_cost, chip_time_needed, chips, chips_for_memory, chips_needed,
                  model_bytes, plan_run, round_up_chips, training_flops, training_time)
 from ..draws import Choice, LogUniform
 from ..functions import Stumble, holds, refuses
@@ -11,8 +11,9 @@ from ..spec import Estimate, Givens, Implement, Rubric, Trap
 
 H100, A100 = chips["H100 SXM"], chips["A100 80GB"]
 NODE = 8
+MEMORY = (NODE, 16, 80e9, 0.8)  # node, bytes of state, memory, usable share
 MFUS = (0.3, 0.35, 0.4, 0.45, 0.5)
-RENTS = tuple(rent / HOUR for rent in (2.0, 2.25, 2.75, 3.0, 3.5))
+RENTS = tuple(rent / HOUR for rent in (1.75, 2.25, 2.75, 3.25))
 SPARSE = {"sparse": lambda g: f"{H100.bf16_sparse / 1e12:,.0f} TFLOP/s"}
 
 
@@ -58,8 +59,9 @@ def _waiting(g: Givens) -> float:
     return 1 - g.sequences / (g.chips * ceil(g.sequences / g.chips))
 
 
-def _crossover(g: Givens, size: float = 16, usable: float | None = None, peak: float = H100.bf16_flops,
-               mfu: float | None = None, factor: float = 6) -> float:
+def _crossover(g: Givens, size: float = 16, usable: float | None = None,
+               peak: float = H100.bf16_flops, mfu: float | None = None,
+               factor: float = 6) -> float:
     """Tokens at which compute and memory ask for as many GPUs; the model's size cancels."""
     params = 7e9
     memory = chips_for_memory(model_bytes(params, size), H100.hbm,
@@ -81,7 +83,7 @@ QUESTIONS = [
         ask="What does it cost to train {params} parameters on {tokens} tokens with H100s at {mfu} "
             "MFU, at {price} for each?",
         givens={"params": LogUniform(3e9, 1e9, 30e9), "tokens": LogUniform(3e11, 1e11, 5e12),
-                "mfu": Choice(0.4, MFUS, "%"), "price": Choice(2.0 / HOUR, RENTS, "$/s")},
+                "mfu": Choice(0.4, MFUS, "%"), "price": Choice(2.75 / HOUR, RENTS, "$/s")},
         facts=SPARSE, answer=_bill, unit="$",
         traps=(
             Trap("forward only", lambda g: _bill(g, factor=2),
@@ -94,8 +96,8 @@ QUESTIONS = [
             Trap("hours as dollars", lambda g: _chip_time(g) / HOUR,
                  "That is the number of GPU-hours. Multiply by the rent."),
             Trap("sparse peak", lambda g: _bill(g, peak=H100.bf16_sparse),
-                 "The peak is the figure with sparsity, {sparse}. Training uses the dense one, half "
-                 "of it."),
+                 "The peak is the figure with sparsity, {sparse}. Training uses the dense one, "
+                 "half of it."),
             Trap("days times hourly rent", lambda g: _bill(g) * HOUR / DAY,
                  "GPU-days were multiplied by a rent per hour."),
             Trap("per node", lambda g: _bill(g) * NODE,
@@ -142,9 +144,11 @@ QUESTIONS = [
         traps=(
             Trap("the deadline", lambda g: g.days * DAY,
                  "That is the deadline. Rounding up to whole nodes makes the run shorter."),
-            Trap("power of two", lambda g: None if _power(g) == _nodes(g) else _days_on(g, _power(g)),
+            Trap("power of two",
+                 lambda g: None if _power(g) == _nodes(g) else _days_on(g, _power(g)),
                  "That is the time on the next power of two. Whole nodes were asked for."),
-            Trap("one node fewer", lambda g: _days_on(g, _nodes(g) - NODE) if _nodes(g) > NODE else None,
+            Trap("one node fewer",
+                 lambda g: _days_on(g, _nodes(g) - NODE) if _nodes(g) > NODE else None,
                  "That fleet was rounded down, and it misses the deadline."),
             Trap("no MFU", lambda g: _days_on(g, _nodes(g), mfu=1),
                  "That is the time at peak; the MFU is missing."),
@@ -170,6 +174,9 @@ QUESTIONS = [
                  "most one."),
             Trap("the margin", lambda g: 1 - _least_goodput(g),
                  "That is the share that may be lost, not the share that must train."),
+            Trap("the slack", lambda g: 1 / _least_goodput(g) - 1,
+                 "That is the slack over the run time. The share of the clock that trains is asked "
+                 "for."),
             Trap("the MFU", lambda g: g.mfu * _least_goodput(g),
                  "That is the lowest MFU if no time is lost. Goodput is asked for."),
             Trap("sparse peak", lambda g: _least_goodput(g) / 2,
@@ -189,7 +196,8 @@ QUESTIONS = [
         answer=_waiting, unit="%",
         traps=(
             Trap("GPUs that wait", lambda g: (g.chips - g.sequences % g.chips) / g.chips,
-                 "That is the share of the GPUs that wait at all. Each waits for one sequence only."),
+                 "That is the share of the GPUs that wait at all. Each waits for one sequence "
+                 "only."),
             Trap("a whole sequence each", lambda g: 1 / ceil(g.sequences / g.chips),
                  "That would be every GPU waiting for one sequence. Some are busy to the end."),
             Trap("the busy share", lambda g: 1 - _waiting(g),
@@ -201,16 +209,17 @@ QUESTIONS = [
     Estimate(
         id="seven-b-bill.6",
         ask="A run of {days} days on H100s at {mfu} MFU; {usable} of their {hbm} may hold training "
-            "state, 16 bytes per parameter. Below how many training tokens does memory ask for "
+            "state, {state} bytes per parameter. Below how many training tokens does memory ask for "
             "more GPUs than compute does?",
         givens={"days": Choice(21, (3, 7, 14, 21, 60, 90)), "mfu": Choice(0.4, MFUS, "%"),
                 "usable": Choice(0.8, (0.6, 0.7, 0.8, 0.9), "%")},
-        facts=SPARSE | {"hbm": lambda g: H100.hbm}, answer=_crossover, unit="tokens",
+        facts=SPARSE | {"hbm": lambda g: H100.hbm, "state": lambda g: bytes_per_param()},
+        answer=_crossover, unit="tokens",
         traps=(
             Trap("all memory", lambda g: _crossover(g, usable=1),
                  "That fills the memory to the last byte; only a part is left for the state."),
             Trap("weights only", lambda g: _crossover(g, size=2),
-                 "That counts bf16 weights. Training keeps 16 bytes per parameter."),
+                 "That counts bf16 weights. Training keeps {state} bytes per parameter."),
             Trap("forward only", lambda g: _crossover(g, factor=2),
                  "A training token costs 6N, not 2N."),
             Trap("no MFU", lambda g: _crossover(g, mfu=1),
@@ -218,11 +227,11 @@ QUESTIONS = [
             Trap("sparse peak", lambda g: _crossover(g, peak=H100.bf16_sparse),
                  "The peak is the figure with sparsity, {sparse}."),
         ),
-        hints=("Write both fleets down: 6ND over what a GPU does until the deadline, 16N over its "
-               "usable memory.",
+        hints=("Write both fleets down: 6ND over what a GPU does until the deadline, and {state} bytes "
+               "per parameter over its usable memory.",
                "Set them equal. The parameters cancel."),
         remark="No model size is given, and none is needed: both fleets grow with it alike.",
-        next="Where does a fine-tune on a few million tokens stand, and what sizes it?"),
+        next="Where does a fine-tune on a small data set stand, and what sizes it?"),
     Estimate(
         id="seven-b-bill.7",
         ask="An A100 rents for {old} and an H100 for {new}. The same run, at the same MFU on "
@@ -248,12 +257,12 @@ QUESTIONS = [
     Implement(
         id="seven-b-bill.8",
         ask="Write the planner. It returns GPUs, seconds and dollars; the GPUs cover the larger of "
-            "what compute and memory ask for, rounded up to whole nodes or, on request, to a power "
-            "of two. It raises `ValueError` for a deadline, an MFU or a goodput that cannot be, and "
-            "for a negative price.",
+            "what compute and memory ask for, rounded up to a power of two or, without that, to "
+            "whole nodes. It raises `ValueError` for a deadline, an MFU or a goodput that cannot "
+            "be, and for a negative price.",
         stub='''
-def my_plan(params, tokens, deadline, peak, mfu, price, node=8, power_of_two=True, goodput=1,
-            state=16, hbm=80e9, usable=0.8):
+def my_plan(params, tokens, deadline, peak, mfu, price, node, state, hbm, usable, goodput=1,
+            power_of_two=True):
     """GPUs, seconds and dollars of a run; deadline in seconds, price in dollars per GPU-second."""
     return ...
 ''',
@@ -265,22 +274,24 @@ def my_plan(params, tokens, deadline, peak, mfu, price, node=8, power_of_two=Tru
                   lambda f: _plans(f, 70.6e9, 1e9, 365 * DAY, power_of_two=False)),
             holds("whole nodes when no power of two is asked for",
                   lambda f: _plans(f, 13e9, 2e12, 30 * DAY, power_of_two=False)),
-            holds("nodes of another size", lambda f: _plans(f, 13e9, 2e12, 30 * DAY, node=6,
+            holds("nodes of another size", lambda f: _plans(f, 13e9, 2e12, 30 * DAY,
+                                                            memory=(6, *MEMORY[1:]),
                                                             power_of_two=False)),
             holds("an exact multiple of a node is not rounded up further", lambda f: _exact(f)),
             holds("a lower goodput needs more GPUs and costs more",
                   lambda f: _plans(f, goodput=0.9)),
             holds("bytes per parameter and usable memory count",
-                  lambda f: _plans(f, 70.6e9, 1e9, 365 * DAY, power_of_two=False, state=18,
-                                   usable=0.7)),
+                  lambda f: _plans(f, 70.6e9, 1e9, 365 * DAY, memory=(NODE, 18, 96e9, 0.7),
+                                   power_of_two=False)),
             holds("a price of zero is a bill of zero", lambda f: _plans(f, price=0)),
-            refuses("a deadline of zero is refused", 7e9, 1e12, 0, 1e15, 0.4, 7e-4,
+            refuses("a deadline of zero is refused", 7e9, 1e12, 0, 1e15, 0.4, 7e-4, *MEMORY,
                     error=ValueError),
-            refuses("an MFU of 40 (for 40%) is refused", 7e9, 1e12, DAY, 1e15, 40, 7e-4,
+            refuses("an MFU of 40 (for 40%) is refused", 7e9, 1e12, DAY, 1e15, 40, 7e-4, *MEMORY,
                     error=ValueError),
-            refuses("a goodput above one is refused", 7e9, 1e12, DAY, 1e15, 0.4, 7e-4, goodput=1.1,
+            refuses("a goodput above one is refused", 7e9, 1e12, DAY, 1e15, 0.4, 7e-4, *MEMORY,
+                    1.1, error=ValueError),
+            refuses("a negative price is refused", 7e9, 1e12, DAY, 1e15, 0.4, -1, *MEMORY,
                     error=ValueError),
-            refuses("a negative price is refused", 7e9, 1e12, DAY, 1e15, 0.4, -1, error=ValueError),
         ),
         hints=("Two fleets before rounding: work over what a GPU does until the deadline, state "
                "over usable memory. Take the larger.",
@@ -288,8 +299,8 @@ def my_plan(params, tokens, deadline, peak, mfu, price, node=8, power_of_two=Tru
         solution='''
 import math
 
-def my_plan(params, tokens, deadline, peak, mfu, price, node=8, power_of_two=True, goodput=1,
-            state=16, hbm=80e9, usable=0.8):
+def my_plan(params, tokens, deadline, peak, mfu, price, node, state, hbm, usable, goodput=1,
+            power_of_two=True):
     """GPUs, seconds and dollars of a run; deadline in seconds, price in dollars per GPU-second."""
     if not deadline > 0:
         raise ValueError(f"deadline must be above 0, got {deadline!r}")
@@ -338,8 +349,11 @@ def my_plan(params, tokens, deadline, peak, mfu, price, node=8, power_of_two=Tru
 ]
 
 
-def _plan(function, params: float, tokens: float, deadline: float, price: float, **change):
-    result = function(params, tokens, deadline, H100.bf16_flops, 0.4, price, **change)
+def _plan(function, params: float, tokens: float, deadline: float, price: float,
+          memory: tuple = MEMORY, **change) -> tuple[float, float, float]:
+    result = function(params, tokens, deadline, H100.bf16_flops, 0.4, price, *memory, **change)
+    if result is None:
+        raise Stumble("your function returned nothing; is a return missing?")
     try:
         found, time, bill = result
         return float(found), float(time), float(bill)
@@ -349,11 +363,13 @@ def _plan(function, params: float, tokens: float, deadline: float, price: float,
 
 
 def _plans(function, params: float = 7e9, tokens: float = 1e12, deadline: float = 21 * DAY,
-           price: float = 2.5 / HOUR, power_of_two: bool = True, **change) -> bool:
+           price: float = 2.5 / HOUR, memory: tuple = MEMORY, **change) -> bool:
     """Whether GPUs, time and rent are those of the library."""
-    found = _plan(function, params, tokens, deadline, price, power_of_two=power_of_two, **change)
-    wanted = plan_run(params, tokens, deadline, H100.bf16_flops, 0.4, price,
-                      power_of_two=int(power_of_two), **change)
+    found = _plan(function, params, tokens, deadline, price, memory, **change)
+    node, state, hbm, usable = memory
+    change["power_of_two"] = int(change.get("power_of_two", True))
+    wanted = plan_run(params, tokens, deadline, H100.bf16_flops, 0.4, price, node, state=state,
+                      hbm=hbm, usable=usable, **change)
     return all(abs(a - b) <= 1e-9 * b
                for a, b in zip(found, (wanted.chips, wanted.time, wanted.bill)))
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import math
 
-from ... import (HOUR, Number, Share, break_even_batch, chip_cost, chip_time_needed, chips, context_wall,
-                 decode_cost, formula, kv_bytes, models, token_cost, training_flops)
+from ... import (HOUR, Number, Share, break_even_batch, chip_cost, chip_time_needed, chips,
+                 context_wall, decode_cost, formula, kv_bytes, models, token_cost, training_flops)
 from ...quantity import figures, show
 from ..draws import Choice, LogUniform
 from ..functions import gives, holds, refuses
@@ -70,7 +70,7 @@ def _wall(g: Givens, factor: float = 6, mfu: float | None = None, kv: float = 1,
 
 
 @formula("r", mfu=r"\eta_t", busy=r"\eta_s")
-def _price_ratio(mfu: Share, busy: Share) -> Number:
+def price_ratio(mfu: Share, busy: Share) -> Number:
     """Price of a served token over that of a training token, on the same GPU."""
     return 2 / 6 * (mfu / busy)
 
@@ -117,7 +117,7 @@ QUESTIONS = [
         hints=("What does one useful FLOP cost?",
                "Rent per second over peak times MFU, with the dense peak of {dense}; then six "
                "FLOPs per parameter."),
-        remark="Per million tokens it is easier to say.",
+        remark="It is easier to say per million tokens.",
         next="Which of these inputs would you not bet on?"),
     Estimate(
         id="token-price.2",
@@ -136,7 +136,7 @@ QUESTIONS = [
             Trap("recompute counted", lambda g: _run(g, factor=8),
                  "That counts recomputation, which MFU leaves out."),
             Trap("billions for trillions", lambda g: _run(g) / 1000,
-                 "A thousand times too small: trillions of tokens, or billions?"),
+                 "The tokens are trillions; that pays for as many billions."),
             Trap("node price", lambda g: _run(g) * H100.domain,
                  "That pays the rent of a node for each GPU."),
         ),
@@ -179,8 +179,8 @@ QUESTIONS = [
             Trap("no cache", lambda g: _even(g, kv=0),
                  "That leaves out the caches. Each sequence reads its own in every step."),
             Trap("prompt price", lambda g: _even(g, _llama_token(g, FORWARD)),
-                 "That compares with a token that is read, which does a third of the FLOPs of a "
-                 "training token."),
+                 "That compares with a token that is read: two FLOPs per parameter. A training "
+                 "token does six."),
             Trap("training at peak", lambda g: _even(g, _llama_token(g, mfu=1)),
                  "That has training run at its peak. At its MFU a training token costs more, so "
                  "fewer sequences suffice."),
@@ -227,13 +227,14 @@ QUESTIONS = [
         next="What is the least it can cost, with as many sequences as you like?"),
     Estimate(
         id="token-price.6",
-        ask="{model} is served in bf16: {kv} of cache a token, H100s with {share} of {bandwidth}. "
-            "Beyond which context does a decoded token cost more than a training token at {mfu} "
-            "MFU, however many sequences decode together?",
+        ask="{model}, {params} parameters, is served in bf16: {kv} of cache a token, H100s with "
+            "{share} of {bandwidth}. Beyond which context does a decoded token cost more than a "
+            "training token at {mfu} MFU, however many sequences decode together?",
         givens={"model": Choice("Llama 3 70B", SHAPES), "mfu": Choice(0.4, MFUS, "%"),
                 "share": Choice(0.6, (0.3, 0.5, 0.6, 0.8), "%"),
                 "price": Choice(2.5, (2.5,), "$")},
-        facts={"kv": lambda g: show(_kv(g), "B"), "bandwidth": _MEMORY["bandwidth"],
+        facts={"params": lambda g: f"{figures(models[g.model].params / 1e9)}B",
+               "kv": lambda g: show(_kv(g), "B"), "bandwidth": _MEMORY["bandwidth"],
                "dense": _PEAKS["dense"]},
         answer=_wall, unit="tokens",
         traps=(
@@ -261,9 +262,9 @@ QUESTIONS = [
             "of a training token?",
         givens={"mfu": Choice(0.4, MFUS, "%"),
                 "busy": Choice(0.02, (0.02, 0.03, 0.05, 0.08, 0.15, 0.2), "%")},
-        answer=lambda g: _price_ratio(g.mfu, g.busy), unit="",
+        answer=lambda g: price_ratio(g.mfu, g.busy), unit="",
         traps=(
-            Trap("FLOPs alone", lambda g: _price_ratio(g.mfu, g.mfu),
+            Trap("FLOPs alone", lambda g: price_ratio(g.mfu, g.mfu),
                  "That is the ratio of FLOPs. It is the ratio of prices only at equal "
                  "utilization."),
             Trap("utilizations alone", lambda g: g.mfu / g.busy,
@@ -281,7 +282,7 @@ QUESTIONS = [
         ask="Write the price of a decoded token of a dense model. A step reads the weights once "
             "and each sequence's cache, or computes two FLOPs per parameter and sequence, "
             "whichever takes longer. Raise `ValueError` for a batch below one, an efficiency "
-            "outside (0, 1], a negative context or rent, and what is not a number.",
+            "outside `(0, 1]`, a negative context or rent, and what is not a number.",
         stub='''
 def my_decode_cost(params, batch, context, kv, price, bandwidth, peak, size=2, efficiency=1):
     """Dollars per decoded token."""
@@ -336,7 +337,7 @@ def my_decode_cost(params, batch, context, kv, price, bandwidth, peak, size=2, e
         id="token-price.9",
         ask="Write the batch from which a decoded token costs less than `cost`, memory-bound. "
             "Return `math.inf` when reading one sequence's cache costs as much already, and raise "
-            "`ValueError` for an efficiency outside (0, 1].",
+            "`ValueError` for an efficiency outside `(0, 1]`.",
         stub='''
 def my_break_even_batch(params, context, kv, cost, price, bandwidth, size=2, efficiency=1):
     """The batch from which a decoded token costs less than `cost`."""
@@ -375,8 +376,8 @@ def my_break_even_batch(params, context, kv, cost, price, bandwidth, size=2, eff
         next="For which models does the wall lie beyond any context you serve?"),
     Rubric(
         id="token-price.10",
-        ask="“Serving does a third of the FLOPs of training, so our price per token should be a "
-            "third of what a training token costs us.” Training {params} parameters runs at {mfu} "
+        ask="“Training does three times the FLOPs of serving, so our price per token should be "
+            "what a training token costs us, divided by three.” Training {params} parameters runs at {mfu} "
             "MFU. Defend or refute it.",
         givens={"mfu": Choice(0.4, MFUS, "%")},
         facts={"params": _MEMORY["params"], "context": lambda g: CONTEXT, "large": lambda g: LARGE,
@@ -395,7 +396,7 @@ def my_break_even_batch(params, context, kv, cost, price, bandwidth, size=2, eff
                     "context, about {wall} tokens, no batch helps."),
                 (1, "It separates cost from price: prompts, idle hours and margin are paid by the "
                     "output token as well.")),
-        model="The FLOPs are right, a forward pass is a third of training. The price is FLOPs over "
+        model="The FLOPs are right, training does three times those of a forward pass. The price is FLOPs over "
               "utilization, and there the two differ. Training reaches {mfu} because each weight "
               "read from memory serves thousands of tokens. Decoding reads all weights for one "
               "token of each sequence: about {few} of the peak with eight sequences, {many} with "

@@ -1,8 +1,8 @@
 """Questions of chapter 2: the fleet equation, read in every direction."""
 from __future__ import annotations
 
-from ... import DAY, chip_time_needed, chips, implied_mfu, token_rate, training_flops, training_time
-from ...quantity import figures
+from ... import DAY, chip_time_needed, chips, implied_mfu, runs, token_rate, training_flops, training_time
+from ...quantity import figures, show
 from ..draws import Choice, LogUniform
 from ..functions import gives, holds, refuses
 from ..spec import Estimate, Givens, Implement, Rubric, Trap
@@ -10,6 +10,9 @@ from ..spec import Estimate, Givens, Implement, Rubric, Trap
 WITHIN = 0.01
 H100 = chips["H100 SXM"]
 MFUS = (0.3, 0.35, 0.4, 0.45, 0.5)
+WORST, BEST = MFUS[0], MFUS[-1]
+LLAMA_MFUS = [runs[name].mfu for name in ("Llama 3.1 405B", "Llama 3.1 405B on 8,192 GPUs",
+                                          "Llama 3.1 405B at 131,072")]
 
 
 def _flops(g: Givens, factor: float = 6) -> float:
@@ -63,8 +66,8 @@ QUESTIONS = [
         hints=("Time is work over delivered rate.",
                "The work is six FLOPs per parameter and token; the rate is GPUs × peak × MFU, with "
                "the dense bf16 peak of {dense}.",
-               "Divide the seconds by 86,400."),
-        remark="Everything here is known to about 1% but the MFU. Say it aloud.",
+               "Divide the seconds by those of a day."),
+        remark="Everything here is known closely but the MFU. Say it aloud.",
         next="How sure are you, and which one number would you want to measure?"),
     Estimate(
         id="training-time.2",
@@ -154,7 +157,8 @@ QUESTIONS = [
                 "tokens": LogUniform(15e12, 12e12, 18e12),
                 "days": Choice(14, (14, 15, 16, 18, 20, 21)),
                 "chips": Choice(16384, (16384, 20480, 24576))},
-        facts={"sparse": lambda g: _tflops(H100.bf16_sparse)},
+        facts={"sparse": lambda g: _tflops(H100.bf16_sparse),
+               "low": lambda g: show(min(LLAMA_MFUS), "%"), "high": lambda g: show(max(LLAMA_MFUS), "%")},
         answer=lambda g: implied_mfu(_flops(g), g.chips * g.days * DAY, H100.bf16_flops),
         unit="%", within=WITHIN,
         traps=(
@@ -172,9 +176,9 @@ QUESTIONS = [
         ),
         hints=("Solve the fleet equation for the MFU.",
                "FLOPs of the run over FLOPs the fleet could do in that time."),
-        remark="Compare with published runs before promising it: 34% to 55% on H100.",
-        next="Would you take the job at this deadline? What is the answer if the fleet trains 90% "
-             "of the time?"),
+        remark="Compare with published runs before promising it: Llama 3 405B reached {low} to {high} on H100s.",
+        next="Would you take the job at this deadline? What is the answer if one hour in ten "
+             "goes to restarts and saves?"),
     Estimate(
         id="training-time.6",
         ask="How many GPU-hours does it take to train {params} parameters on {tokens} tokens on "
@@ -197,12 +201,12 @@ QUESTIONS = [
         ),
         hints=("You need not know how many GPUs there are.",
                "FLOPs over what one GPU delivers per hour."),
-        next="What does that cost at $2.50 an hour, and why is the published figure higher?"),
+        next="What does that cost at the rent you pay, and why is the published figure higher?"),
     Implement(
         id="training-time.7",
         ask="Write the fleet equation. It returns seconds, takes single numbers and NumPy arrays, "
             "and raises `ValueError` for what no fleet can be: no chips, half a chip, an MFU "
-            "outside (0, 1].",
+            "outside `(0, 1]`.",
         stub='''
 def my_training_time(flops, chips, peak, mfu, goodput=1):
     """Seconds that a run takes."""
@@ -241,7 +245,7 @@ def my_training_time(flops, chips, peak, mfu, goodput=1):
         next="Where in this function does communication hide?"),
     Implement(
         id="training-time.8",
-        ask="Write the inverse: the MFU that a deadline requires. When it would have to exceed 1, "
+        ask="Write the inverse: the MFU that a deadline requires. When it would have to exceed one, "
             "raise a `ValueError` that says so.",
         stub='''
 def my_required_mfu(flops, chips, peak, time, goodput=1):
@@ -283,8 +287,9 @@ def my_required_mfu(flops, chips, peak, time, goodput=1):
                 "mfu": Choice(0.4, (0.35, 0.4, 0.45), "%")},
         facts={"wrong": lambda g: training_time.worked(_flops(g), g.chips, H100.bf16_sparse, g.mfu),
                "right": lambda g: training_time.worked(_flops(g), g.chips, H100.bf16_flops, g.mfu),
-               "fast": lambda g: training_time.worked(_flops(g), g.chips, H100.bf16_flops, 0.5),
-               "slow": lambda g: training_time.worked(_flops(g), g.chips, H100.bf16_flops, 0.3),
+               "fast": lambda g: training_time.worked(_flops(g), g.chips, H100.bf16_flops, BEST),
+               "slow": lambda g: training_time.worked(_flops(g), g.chips, H100.bf16_flops, WORST),
+               "best": lambda g: show(BEST, "%"), "worst": lambda g: show(WORST, "%"),
                "sparse": lambda g: _tflops(H100.bf16_sparse),
                "dense": lambda g: _tflops(H100.bf16_flops)},
         points=((2, "It finds the factor of two and names its cause: the peak with sparsity, "
@@ -295,7 +300,7 @@ def my_required_mfu(flops, chips, peak, time, goodput=1):
                 (1, "It restates the answer with the MFU and a range.")),
         model="The answer is half of what the fleet needs, so a factor of two went missing. The "
               "data sheet prints {sparse} with a footnote: with sparsity. Dense bf16 is {dense}, "
-              "and training is dense. At {mfu} MFU the run takes {right}; between 50% and 30% MFU, "
+              "and training is dense. At {mfu} MFU the run takes {right}; between {best} and {worst} MFU, "
               "{fast} to {slow}.",
         hints=("By which factor is it off?",
                "Which number on the data sheet is off by that factor?"),

@@ -1,9 +1,11 @@
 """Questions of chapter 10: what each ZeRO stage stores per rank, and what it sends."""
 from __future__ import annotations
 
-from ... import chips, chips_for_memory, round_up_chips, state_bytes, wire_bytes
+from ... import bytes_per_param, chips, chips_for_memory, round_up_chips, state_bytes, wire_bytes
+from ...quantity import show
 from ..draws import Choice, Integer, LogUniform
 from ..functions import gives, holds, refuses
+from ..grading import near
 from ..spec import Estimate, Givens, Implement, Rubric, Trap
 
 RANKS = (8, 16, 32, 64)
@@ -32,20 +34,29 @@ def _times_ddp(stage: int, microbatches: int, **change: float) -> float:
                                                                                          0)
 
 
+def _momenta_only(g: Givens) -> float | None:
+    """Gradients and master weights left out; None where it can hardly be told from the latter alone."""
+    left = _state(g, g.stage, grad=0, optimizer=8)
+    return None if near(left, _state(g, g.stage, optimizer=8), 0.025) else left
+
+
+BYTES = {"all": lambda g: bytes_per_param(), "fp32_grads": lambda g: bytes_per_param(grad=4)}
+TIMES = {"ratio": lambda g: _times_ddp(3, 1), "slower": lambda g: show(_times_ddp(3, 1) - 1, "%")}
+
 QUESTIONS = [
     Estimate(
         id="zero-stages.1",
-        ask="A model of {params} parameters is trained with Adam in bf16 under ZeRO stage 3 on "
-            "{ranks} GPUs. How much static training state does each rank hold?",
+        ask="A model of {params} parameters is trained with Adam in mixed precision, gradients in bf16, under "
+            "ZeRO stage 3 on {ranks} GPUs. How much static training state does each rank hold?",
         givens={"params": LogUniform(7e9, 1e9, 100e9), "ranks": Choice(8, RANKS)},
-        answer=lambda g: _state(g, 3), unit="GB",
+        facts=BYTES, answer=lambda g: _state(g, 3), unit="GB",
         traps=(
             Trap("twelve bytes", lambda g: _state(g, 3, weight=0, grad=0),
                  "That is twelve bytes per parameter: the optimizer alone, or everything without "
                  "its fp32 master copy. Stage 3 shards weights and gradients too, and their shards "
                  "need room."),
             Trap("fp32 gradients", lambda g: _state(g, 3, grad=4),
-                 "That counts 18 bytes per parameter, with gradients in fp32. Here they are bf16."),
+                 "That counts {fp32_grads} bytes per parameter, with gradients in fp32. Here they are bf16."),
             Trap("stage 2", lambda g: _state(g, 2),
                  "That is stage 2: the weights are still whole on every rank."),
             Trap("stage 1", lambda g: _state(g, 1),
@@ -63,51 +74,54 @@ QUESTIONS = [
             "{ranks} ranks hold of a model of {params} parameters?",
         givens={"stage": Choice(2, (1, 2)), "params": LogUniform(13e9, 3e9, 100e9),
                 "ranks": Choice(8, RANKS)},
-        answer=lambda g: _state(g, g.stage), unit="GB",
+        facts={"hbm": lambda g: HBM}, answer=lambda g: _state(g, g.stage), unit="GB",
         traps=(
             Trap("other stage", lambda g: _state(g, 3 - g.stage),
                  "That is the other of stages 1 and 2. Stage 1 shards the optimizer state, stage 2 "
                  "the gradients as well."),
             Trap("stage 3", lambda g: _state(g, 3),
-                 "That divides all sixteen bytes. Only stage 3 does."),
+                 "That divides all three parts. Only stage 3 does."),
             Trap("not sharded", lambda g: _state(g, 0),
                  "Nothing is divided: that is plain data parallelism."),
             Trap("master forgotten", lambda g: _state(g, g.stage, optimizer=8),
                  "The fp32 master copy is missing: the optimizer holds twelve bytes per "
                  "parameter."),
+            Trap("gradients and master forgotten", _momenta_only,
+                 "Gradients and the fp32 master copy are missing: that counts the weights and Adam's "
+                 "two averages."),
             Trap("fp32 gradients", lambda g: _state(g, g.stage, grad=4),
                  "That has gradients in fp32; here they are bf16."),
         ),
-        hints=("Write down the three parts, 2, 2 and 12 bytes, and mark which the stage divides.",
+        hints=("Write down the three parts, two, two and twelve bytes, and mark which the stage divides.",
                "What is not divided stays whole however many ranks there are."),
         remark="The part that is not divided is a floor: more ranks never get below it.",
-        next="From which model size on does this stage never fit an 80 GB card?"),
+        next="From which model size on does this stage never fit a card of {hbm}?"),
     Estimate(
         id="zero-stages.3",
-        ask="A model of {params} parameters under ZeRO stage 3, 16 bytes per parameter, on GPUs of "
+        ask="A model of {params} parameters under ZeRO stage 3, {all} bytes per parameter, on GPUs of "
             "{hbm} of which {usable} may hold static state. How many GPUs at least, in whole nodes "
-            "of 8?",
+            "of {node}?",
         givens={"params": LogUniform(405e9, 30e9, 700e9),
                 "usable": Choice(0.8, (0.7, 0.8, 0.9), "%")},
-        facts={"hbm": lambda g: HBM},
+        facts=BYTES | {"hbm": lambda g: HBM, "node": lambda g: NODE},
         answer=_chips, unit="GPUs", whole=True,
         traps=(
             Trap("not whole nodes", lambda g: _chips(g, multiple=1),
-                 "GPUs come in nodes of 8: round up to a multiple."),
+                 "GPUs come in nodes of {node}: round up to a multiple."),
             Trap("rounded down", lambda g: _chips(g) - NODE or None,
                  "One node fewer, and it does not fit: round up."),
             Trap("all memory", lambda g: _chips(g, usable=1),
                  "That fills the cards to the last byte. Activations, gathered layers and the "
                  "allocator need the rest."),
             Trap("weights only", lambda g: _chips(g, grad=0, optimizer=0),
-                 "That holds the weights alone, two of the sixteen bytes."),
+                 "That holds the weights alone, two of the {all} bytes."),
             Trap("optimizer only", lambda g: _chips(g, weight=0, grad=0),
                  "That holds the optimizer state alone."),
             Trap("fp32 gradients", lambda g: _chips(g, grad=4),
-                 "That counts 18 bytes per parameter."),
+                 "That counts {fp32_grads} bytes per parameter."),
         ),
         hints=("Total state over usable bytes per GPU.",
-               "Round up to the next multiple of 8, not to the nearest."),
+               "Round up to the next multiple of {node}, not to the nearest."),
         next="Would you run on exactly that many, and what would you check first?"),
     Estimate(
         id="zero-stages.4",
@@ -126,11 +140,11 @@ QUESTIONS = [
                  "That is four legs of bf16: the gradients reduced in full, or sent in fp32. Each "
                  "rank needs only its shard of them, in bf16: one reduce-scatter."),
             Trap("whole buffers", lambda g: _wire(g, 3) * g.ranks / (g.ranks - 1),
-                 "In a ring each rank keeps its own shard: a leg moves (n − 1)/n of the buffer."),
+                 "In a ring each rank keeps its own shard: a leg moves `(n - 1)/n` of the buffer."),
         ),
         hints=("How many legs around the ring does a stage 3 step make?",
                "Gather for the forward, gather for the backward, reduce-scatter of the gradients; "
-               "each moves (n − 1)/n of 2N bytes."),
+               "each moves `(n - 1)/n` of 2N bytes."),
         next="At which bandwidth does that hide behind the compute?"),
     Estimate(
         id="zero-stages.5",
@@ -138,28 +152,29 @@ QUESTIONS = [
             "of {ranks} ranks hold of a model of {params} parameters, and does it fit {hbm}?",
         givens={"params": Choice(70.6e9, (65e9, 70.6e9, 80e9, 123e9, 180e9)),
                 "ranks": Choice(16, (16, 24, 32, 48))},
-        facts={"hbm": lambda g: HBM},
+        facts=BYTES | {"hbm": lambda g: HBM, "too_many": lambda g: bytes_per_param(grad=6)},
         answer=lambda g: _state(g, 3, grad=4), unit="GB",
         traps=(
             Trap("bf16 gradients", lambda g: _state(g, 3),
                  "That is the state with bf16 gradients. In fp32 they take two bytes more."),
             Trap("twenty bytes", lambda g: _state(g, 3, grad=6),
-                 "That is twenty bytes per parameter. Only the gradients change, from two bytes to "
+                 "That is {too_many} bytes per parameter. Only the gradients change, from two bytes to "
                  "four."),
             Trap("gradients whole",
                  lambda g: _state(g, 3, grad=0) + _state(g, 0, weight=0, grad=4, optimizer=0),
                  "Stage 3 shards the gradients too."),
         ),
-        hints=("Which of 2 + 2 + 12 changes?",),
+        hints=("Which of the three parts, two, two and twelve bytes, changes?",),
         remark="Compare with the {hbm} of the card, and remember what is not in this sum: "
                "activations and gathered layers.",
-        next="Megatron and DeepSpeed's estimator count 18 bytes. Who needs fp32 gradients, and "
+        next="Megatron and DeepSpeed's estimator count {fp32_grads} bytes. Who needs fp32 gradients, and "
              "why?"),
     Estimate(
         id="zero-stages.6",
         ask="Gradient accumulation over {micro} micro-batches, ZeRO stage 3. By which factor does "
             "a rank send more per optimizer step than plain data parallelism, which reduces once?",
         givens={"micro": Integer(8, 4, 16)},
+        facts=TIMES,
         answer=lambda g: _times_ddp(3, g.micro), unit="",
         traps=(
             Trap("one micro-batch", lambda g: _times_ddp(3, 1),
@@ -175,7 +190,7 @@ QUESTIONS = [
         ),
         hints=("Count legs: how many per micro-batch, and how many does plain data parallelism "
                "make in all?",),
-        remark="The familiar 1.5 is the rule for a single micro-batch.",
+        remark="The familiar {ratio} is the rule for a single micro-batch.",
         next="How would you get gradient accumulation without this traffic?"),
     Implement(
         id="zero-stages.7",
@@ -223,15 +238,16 @@ def my_state_bytes(params, ranks, stage, weight=2, grad=2, optimizer=12):
         next="What has to be padded when the parameters do not divide by the ranks?"),
     Rubric(
         id="zero-stages.8",
-        ask="“ZeRO-3 moves 1.5 times the bytes of plain data parallelism, so it is 50% slower.” "
+        ask="“ZeRO-3 moves {ratio} times the bytes of plain data parallelism, so it is {slower} slower.” "
             "Defend or refute it.",
+        facts=TIMES,
         points=((2, "Bytes are not time: what overlaps with compute costs nothing until it exceeds "
                     "it."),
                 (1, "The gathers also happen in the forward pass, so there is more compute to hide "
                     "behind."),
                 (1, "It gives a threshold: hidden when each GPU has enough tokens per step for its "
                     "bandwidth."),
-                (1, "It says when it is worse than 1.5: with M micro-batches, 1.5 times M."),
+                (1, "It says when it is worse than {ratio}: with M micro-batches, {ratio} times M."),
                 (1, "It names a repair across slow links: shard inside the node and replicate "
                     "across (HSDP, hpZ).")),
         model="The bytes are right for one micro-batch: three legs around the ring instead of two. "
