@@ -69,27 +69,30 @@ class Formula:
 
     @cached_property
     def _call(self) -> Callable:
-        """The function with its checks written out: no loop over arguments on the fast path."""
-        lines = ["    plain = True"]
+        """The function with its checks written out: no loop over arguments on the fast path.
+
+        Its own names begin with two underscores, so that no argument hides one.
+        """
+        lines = ["    __plain = True"]
         for name, domain in self.domains.items():
-            condition = domain.condition(name)
+            condition = domain.condition(name).replace("INF", "__INF")
             lines.append(f"    if not ((type({name}) is float or type({name}) is int) and {condition}): "
-                         f"plain, {name} = False, check('{self.__name__}: {name}', domains['{name}'], {name})")
+                         f"__plain, {name} = False, __check('{self.__name__}: {name}', __domains['{name}'], {name})")
         names = ", ".join(self.signature.parameters)
-        lines += ["    try:", f"        y = core({names})",
-                  "    except ValueError as error:", f"        y = each(error, {names})"]
-        lines.append(f"    if not plain: y = spread(y, {names})")
+        lines += ["    try:", f"        __y = __core({names})",
+                  "    except ValueError as __error:", f"        __y = __each(__error, {names})"]
+        lines.append(f"    if not __plain: __y = __spread(__y, {names})")
         record = ", ".join(f"{n!r}: {n}" for n in self.signature.parameters)
         if self._impossible:
-            lines.append("    possible(y)")
-        lines.append(f"    if recorders: recorders[-1].append((formula, {{{record}}}, y))")
-        head = [p.name if p.default is p.empty else f"{p.name}=defaults[{p.name!r}]"
+            lines.append("    __possible(__y)")
+        lines.append(f"    if __recorders: __recorders[-1].append((__formula, {{{record}}}, __y))")
+        head = [p.name if p.default is p.empty else f"{p.name}=__defaults[{p.name!r}]"
                 for p in self.signature.parameters.values()]
-        code = f"def {self.__name__}({', '.join(head)}):\n" + "\n".join(lines) + "\n    return y\n"
+        code = f"def {self.__name__}({', '.join(head)}):\n" + "\n".join(lines) + "\n    return __y\n"
         defaults = {n: p.default for n, p in self.signature.parameters.items()}
-        scope = dict(core=self._core, each=self._each, spread=_spread, check=checking.check,
-                     domains=self.domains, recorders=_recorders, formula=self, possible=self._possible,
-                     defaults=defaults, INF=sys.float_info.max)
+        scope = dict(__core=self._core, __each=self._each, __spread=_spread, __check=checking.check,
+                     __domains=self.domains, __recorders=_recorders, __formula=self, __possible=self._possible,
+                     __defaults=defaults, __INF=sys.float_info.max)
         exec(code, scope)
         return scope[self.__name__]
 
@@ -99,10 +102,11 @@ class Formula:
         if not self.requires:
             return self.fn
         names = ", ".join(self.signature.parameters)
-        code = f"def core({names}):\n    if not ({self.requires}): refuse(locals())\n    return fn({names})\n"
-        scope = dict(fn=self.fn, refuse=self._refuse)
+        code = (f"def __core({names}):\n    if not ({self.requires}): __refuse(locals())\n"
+                f"    return __fn({names})\n")
+        scope = dict(__fn=self.fn, __refuse=self._refuse)
         exec(code, scope)
-        return scope["core"]
+        return scope["__core"]
 
     def _refuse(self, at: dict[str, Any]) -> None:
         if checking.is_relaxed():

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..reading import Unreadable, read
-from .mistakes import (BINARY, BINARY_KINDS, BINARY_WITHIN, DISTANCES, FACTORS, FARTHEST, FILLER, KINDS,
-                       SAYS)
+from .mistakes import (BINARY, BINARY_KINDS, BINARY_WITHIN, DISTANCES, FACTORS, FARTHEST, FILLER,
+                       KINDS, SAYS)
 
 Key = dict[str, Any]
 # Words around a number that say nothing about its unit.
@@ -159,7 +159,9 @@ def _binary(typed: Candidate, ratio: float, side: str, key: Key) -> str | None:
     taken = [(key["answer"] * (factor if ratio > 1 else 1 / factor), cause)
              for factor, cause in BINARY]
     hits = [hit for hit in taken if fits(typed, hit[0], BINARY_WITHIN)]
-    return f"{SAYS[side]}: {min(hits, key=lambda hit: abs(typed.value - hit[0]))[1]}" if hits else None
+    if not hits:
+        return None
+    return f"{SAYS[side]}: {min(hits, key=lambda hit: abs(typed.value - hit[0]))[1]}"
 
 
 def _factor(size: float, side: str, key: Key) -> str | None:

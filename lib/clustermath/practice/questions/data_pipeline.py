@@ -190,7 +190,7 @@ def my_cast_tokens(ids, vocab):
                 (1, "It mentions that the input, {input}, is no bottleneck.")),
         model="To extraction, which has about {extract} of the cores; {offer} more shorten it by about {gain}. The tokenizer needs {tokenize} and "
               "would not notice. I would rather have a parser that is several times as fast: then deduplication, {dedup} cores, is the largest "
-              "stage, and GPUs do that in a few hundred hours. More cores do not shorten its clustering, one task of up to {serial}. "
+              "stage, and GPUs do that within weeks. More cores do not shorten its clustering, one task of up to {serial}. "
               "Reading {input} of crawl is easy.",
         hints=("Which stage has most of the cores?", "Which step waits for all the others and runs alone?"),
         next="What do you do if the clustering task runs out of memory?"),

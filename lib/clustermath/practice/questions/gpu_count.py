@@ -91,15 +91,13 @@ def _splits(g: Givens, step: int = NODE) -> int:
 
 _RAW_TRAPS = (
     Trap("no MFU", lambda g: _raw(g, mfu=1),
-         "That is the count for GPUs at their peak. They deliver the MFU's share of it, so more "
-         "are needed."),
+         "That is the count for GPUs at their peak. They deliver the MFU's share of it, so more are needed."),
     Trap("forward only", lambda g: _raw(g, factor=2),
          "That counts the forward pass alone: 2ND instead of 6ND."),
     Trap("recompute counted", lambda g: _raw(g, factor=8),
          "Eight per parameter and token counts recomputation, which the MFU already leaves out."),
     Trap("sparse peak", lambda g: _raw(g, H100.bf16_sparse),
-         "The peak is the figure with sparsity, {sparse}. Training uses the dense one, half of "
-         "it."),
+         "The peak is the figure with sparsity, {sparse}. Training uses the dense one, half of it."),
     Trap("MFU twice", lambda g: _raw(g) / g.mfu,
          "The MFU has been divided by twice."),
     Trap("hours", lambda g: _raw(g) * DAY / HOUR,
@@ -111,8 +109,8 @@ _RAW_TRAPS = (
 QUESTIONS = [
     Estimate(
         id="gpu-count.1",
-        ask="A model of {params} parameters has to be through {tokens} tokens in {days} days. How "
-            "many H100s does that take at {mfu} MFU, before any overhead or rounding?",
+        ask="A model of {params} parameters has to be through {tokens} tokens in {days} days. How many H100s does "
+            "that take at {mfu} MFU, before any overhead or rounding?",
         givens={"params": LogUniform(405e9, 30e9, 500e9),
                 "tokens": LogUniform(15.6e12, 5e12, 20e12),
                 "days": Choice(60, (21, 30, 45, 60, 90)), "mfu": Choice(0.4, MFUS, "%")},
@@ -126,8 +124,8 @@ QUESTIONS = [
         next="What do you add before you round, and what do you round to?"),
     Estimate(
         id="gpu-count.2",
-        ask="A model of {params} parameters, {tokens} tokens, {days} days, {mfu} MFU. How many "
-            "H100s at least, in whole nodes of {node}?",
+        ask="A model of {params} parameters, {tokens} tokens, {days} days, {mfu} MFU. How many H100s at least, in "
+            "whole nodes of {node}?",
         givens={"params": LogUniform(8.03e9, 3e9, 30e9), "tokens": LogUniform(1e12, 5e11, 4e12),
                 "days": Choice(7, (7, 10, 14, 21)), "mfu": Choice(0.45, MFUS, "%")},
         facts={"node": lambda g: NODE, "sparse": lambda g: _tflops(H100.bf16_sparse)},
@@ -151,9 +149,8 @@ QUESTIONS = [
         next="Would a batch of your choice divide over that many GPUs?"),
     Estimate(
         id="gpu-count.3",
-        ask="{params} parameters, {tokens} tokens, {days} days on H100s at {mfu} MFU, with "
-            "{overhead} added for time that does not train. Your batch asks for a power of two. "
-            "How many GPUs do you request?",
+        ask="{params} parameters, {tokens} tokens, {days} days on H100s at {mfu} MFU, with {overhead} added for time "
+            "that does not train. Your batch asks for a power of two. How many GPUs do you request?",
         givens={"params": Choice(70.6e9, (65e9, 70.6e9, 100e9, 123e9)),
                 "tokens": LogUniform(15e12, 8e12, 20e12), "days": Choice(14, (14, 21, 30, 45)),
                 "mfu": Choice(0.4, MFUS, "%"), "overhead": Choice(0.15, OVERHEADS, "%")},
@@ -162,12 +159,11 @@ QUESTIONS = [
             Trap("not rounded", _needed,
                  "That is the count before rounding. No layout of your batch uses it."),
             Trap("overhead last", _added_last,
-                 "Rounded first, and the overhead added to the rounded count. Add it to the raw "
-                 "count, then round."),
+                 "Rounded first, and the overhead added to the rounded count. Add it to the raw count, then round."),
             Trap("overhead last, rounded again",
                  lambda g: _unless(_power(_added_last(g)), _power(_needed(g))),
-                 "Rounded, increased and rounded again: that doubles the request. Add the overhead "
-                 "to the raw count, then round once."),
+                 "Rounded, increased and rounded again: that doubles the request. Add the overhead to the raw count, "
+                 "then round once."),
             Trap("power below", lambda g: _power(_needed(g)) // 2,
                  "That is the power of two below. With the overhead in, it misses the deadline."),
         ),
@@ -177,9 +173,8 @@ QUESTIONS = [
         next="How low may the MFU fall before this fleet misses the deadline?"),
     Estimate(
         id="gpu-count.4",
-        ask="Plan a run on {chip} chips: {params} parameters, {tokens} tokens, {days} days, "
-            "{mfu} MFU, {overhead} overhead. The chips come in cubes of {cube}. How many do you "
-            "request?",
+        ask="Plan a run on {chip} chips: {params} parameters, {tokens} tokens, {days} days, {mfu} MFU, {overhead} "
+            "overhead. The chips come in cubes of {cube}. How many do you request?",
         givens={"chip": Choice("TPU v7", ("TPU v5p", "TPU v7")),
                 "params": Choice(70.6e9, (65e9, 70.6e9, 100e9, 123e9)),
                 "tokens": LogUniform(15e12, 8e12, 20e12), "days": Choice(30, (21, 30, 45)),
@@ -204,9 +199,8 @@ QUESTIONS = [
         next="Why may a torus take counts that are no powers of two?"),
     Estimate(
         id="gpu-count.5",
-        ask="You are given {chips} H100s and {days} days for {params} parameters and {tokens} "
-            "tokens. Restarts, saves and the like add {overhead} to the training time. Down to "
-            "which MFU is the deadline met?",
+        ask="You are given {chips} H100s and {days} days for {params} parameters and {tokens} tokens. Restarts, "
+            "saves and the like add {overhead} to the training time. Down to which MFU is the deadline met?",
         givens={"chips": Choice(8192, (7168, 8192, 10240)),
                 "params": Choice(70.6e9, (65e9, 70.6e9, 80e9)),
                 "tokens": LogUniform(15e12, 11e12, 17e12), "days": Choice(30, (28, 30, 35)),
@@ -215,24 +209,21 @@ QUESTIONS = [
         answer=_floor, unit="%", within=WITHIN,
         traps=(
             Trap("no overhead", lambda g: _floor(g, overhead=0),
-                 "That leaves the overhead out: at this MFU the fleet would have to train all of "
-                 "the time."),
+                 "That leaves the overhead out: at this MFU the fleet would have to train all of the time."),
             Trap("overhead on the wrong side",
                  lambda g: _floor(g, overhead=0) / (1 + g.overhead),
                  "The overhead makes the demand on the MFU higher, not lower."),
             Trap("sparse peak", lambda g: _floor(g, H100.bf16_sparse),
-                 "The peak is the figure with sparsity, {sparse}: against it every MFU looks half "
-                 "as high."),
+                 "The peak is the figure with sparsity, {sparse}: against it every MFU looks half as high."),
         ),
         hints=("Which share of the days trains?",
-               "FLOPs of the run, times one plus the overhead, over the FLOPs that the fleet could "
-               "do in the time."),
+               "FLOPs of the run, times one plus the overhead, over the FLOPs that the fleet could do in the time."),
         next="What would you measure on the first day to know whether you are above it?"),
     Estimate(
         id="gpu-count.6",
-        ask="On {observed} GPUs a job failed every {observed_mtbf} on average. On {chips} GPUs of "
-            "the same kind, with a save every {interval} minutes and {restart} minutes for a "
-            "restart, which share of the wall clock do failures take?",
+        ask="On {observed} GPUs a job failed every {observed_mtbf} on average. On {chips} GPUs of the same kind, "
+            "with a save every {interval} minutes and {restart} minutes for a restart, which share of the wall clock "
+            "do failures take?",
         givens={"chips": Choice(8192, (2048, 4096, 8192, 12288)),
                 "interval": Choice(30, (10, 15, 30, 45)), "restart": Choice(10, (5, 10, 20))},
         facts={"observed": lambda g: OUTAGES.chips,
@@ -254,11 +245,10 @@ QUESTIONS = [
         next="Which of the two would you shorten first, and what does it cost?"),
     Estimate(
         id="gpu-count.7",
-        ask="A model of {layers} layers and {heads} key and value heads is trained with a batch of "
-            "{sequences} sequences, on nodes of {node}. The deadline needs {need} GPUs, overhead "
-            "included. Tensor-parallel groups stay inside a node and divide the heads, pipeline "
-            "stages divide the layers, copies of the model divide the batch. Which is the least "
-            "count, in whole nodes, that splits without remainder?",
+        ask="A model of {layers} layers and {heads} key and value heads is trained with a batch of {sequences} "
+            "sequences, on nodes of {node}. The deadline needs {need} GPUs, overhead included. Tensor-parallel "
+            "groups stay inside a node and divide the heads, pipeline stages divide the layers, copies of the model "
+            "divide the batch. Which is the least count, in whole nodes, that splits without remainder?",
         givens={"layers": Choice(80, (64, 80, 96)), "heads": Choice(8, (8,)),
                 "sequences": Choice(1920, (1536, 1920, 2016, 2048)),
                 "need": LogUniform(7126, 2200, 9000)},
@@ -266,22 +256,22 @@ QUESTIONS = [
         answer=_splits, unit="GPUs", whole=True,
         traps=(
             Trap("power of two", lambda g: _unless(_power(g.need), _splits(g)),
-                 "That is the next power of two. Look at the factors of the batch and the layers: "
-                 "others may come first."),
+                 "That is the next power of two. Look at the factors of the batch and the layers: others may come "
+                 "first."),
             Trap("whole nodes", lambda g: _unless(_nodes(g.need), _splits(g)),
                  "Whole nodes alone do not do it: some heads, layers or sequences are left over."),
             Trap("one below", lambda g: _splits(g, -NODE),
                  "That count splits, but it is below what the deadline needs."),
         ),
         hints=("Write the layers and the batch as products of primes.",
-               "A count that works is a divisor of the heads, times a divisor of the layers, times "
-               "a divisor of the batch."),
+               "A count that works is a divisor of the heads, times a divisor of the layers, times a divisor of the "
+               "batch."),
         next="How would you change the batch to get closer to what the deadline needs?"),
     Implement(
         id="gpu-count.8",
-        ask="Write the rounding: up to a multiple, or up to the next power of two. What is there "
-            "already stays, a relative excess of a billionth is a rounding error, and what is no "
-            "count is refused with a `ValueError`.",
+        ask="Write the rounding: up to a multiple, or up to the next power of two. What is there already stays, a "
+            "relative excess of a billionth is a rounding error, and what is no count is refused with a "
+            "`ValueError`.",
         stub='''
 def my_round_up(chips, multiple=8, power_of_two=False):
     """The least count of at least `chips` that can be ordered."""
@@ -309,8 +299,7 @@ def my_round_up(chips, multiple=8, power_of_two=False):
             refuses("an infinite count is refused", math.inf, error=ValueError),
             refuses("a multiple of zero is refused", 6196.6, 0, error=ValueError),
         ),
-        hints=("`math.ceil` of a count a hair above a whole number is one too many: take the hair "
-               "off first.",
+        hints=("`math.ceil` of a count a hair above a whole number is one too many: take the hair off first.",
                "For a power of two, round the logarithm up."),
         solution='''
 import math
@@ -332,10 +321,9 @@ def my_round_up(chips, multiple=8, power_of_two=False):
         next="Which other places in a planning tool need the same care with noise?"),
     Implement(
         id="gpu-count.9",
-        ask="Write the list of all splits of a fleet: triples (tensor, pipeline, data), sorted, "
-            "whose product is the fleet. Tensor groups divide the node and the key and value "
-            "heads, stages divide the layers, copies divide the batch. Refuse what is no "
-            "whole number of GPUs with a `ValueError`.",
+        ask="Write the list of all splits of a fleet: triples (tensor, pipeline, data), sorted, whose product is the "
+            "fleet. Tensor groups divide the node and the key and value heads, stages divide the layers, copies "
+            "divide the batch. Refuse what is no whole number of GPUs with a `ValueError`.",
         stub='''
 def my_layouts(chips, layers, kv_heads, sequences, node=8):
     """All (tp, pp, dp), sorted."""
@@ -355,8 +343,7 @@ def my_layouts(chips, layers, kv_heads, sequences, node=8):
             refuses("half a GPU is refused", 8192.5, 80, 8, 2048, error=ValueError),
             refuses("a fleet of none is refused", 0, 80, 8, 2048, error=ValueError),
         ),
-        hints=("Two loops, over the divisors of the node and of the layers; the third number "
-               "follows.",
+        hints=("Two loops, over the divisors of the node and of the layers; the third number follows.",
                "Keep a split when nothing is left over in any of the divisions."),
         solution='''
 def my_layouts(chips, layers, kv_heads, sequences, node=8):
@@ -376,9 +363,8 @@ def my_layouts(chips, layers, kv_heads, sequences, node=8):
         next="Which of these layouts fit into memory, and which idle in pipeline bubbles?"),
     Rubric(
         id="gpu-count.10",
-        ask="For {params} parameters, {tokens} tokens and {month} you asked for {ask} H100s, at "
-            "{mfu} MFU with {overhead} of overhead, and a batch of {sequences} sequences. Finance "
-            "offers {offer}. Do you accept?",
+        ask="For {params} parameters, {tokens} tokens and {month} you asked for {ask} H100s, at {mfu} MFU with "
+            "{overhead} of overhead, and a batch of {sequences} sequences. Finance offers {offer}. Do you accept?",
         facts={"params": lambda g: "70.6B", "tokens": lambda g: "15 trillion",
                "month": lambda g: show(MONTH, "s"), "ask": lambda g: ASK, "offer": lambda g: OFFER,
                "mfu": lambda g: show(MFU, "%"), "overhead": lambda g: show(OVERHEAD, "%"),
@@ -388,18 +374,15 @@ def my_layouts(chips, layers, kv_heads, sequences, node=8):
                "demand": lambda g: show(WORK * (1 + OVERHEAD) / (OFFER * MONTH * H100.bf16_flops),
                                         "%", 3),
                "cut": lambda g: show(1 - MONTH / _offered(1 / (1 + OVERHEAD)), "%", 3)},
-        points=((2, "It computes both times: {bare} of compute, {full} with the overhead, which "
-                    "misses {month}."),
+        points=((2, "It computes both times: {bare} of compute, {full} with the overhead, which misses {month}."),
                 (1, "It names the MFU at which the offer would do, overhead included: {demand}."),
-                (1, "It notices that {offer} GPUs do not divide a batch of {sequences} sequences, "
-                    "and names one that they do, such as {batch}."),
-                (1, "It offers a trade: {cut} fewer tokens, a later date, or a pilot of a day that "
-                    "shows the MFU.")),
-        model="Not at these terms. {offer} GPUs need {bare} of compute, and {full} with the "
-              "overhead, so {month} are missed. They would do at {demand} MFU, above what I "
-              "planned with; a pilot of a day on a few nodes would tell. They also do not split a "
-              "batch of {sequences} sequences without remainder: I would train with {batch}. If "
-              "the number is final, I offer {cut} fewer tokens or a later date, and say which of "
+                (1, "It notices that {offer} GPUs do not divide a batch of {sequences} sequences, and names one that "
+                    "they do, such as {batch}."),
+                (1, "It offers a trade: {cut} fewer tokens, a later date, or a pilot of a day that shows the MFU.")),
+        model="Not at these terms. {offer} GPUs need {bare} of compute, and {full} with the overhead, so {month} are "
+              "missed. They would do at {demand} MFU, above what I planned with; a pilot of a day on a few nodes "
+              "would tell. They also do not split a batch of {sequences} sequences without remainder: I would train "
+              "with {batch}. If the number is final, I offer {cut} fewer tokens or a later date, and say which of "
               "the two hurts less.",
         hints=("Read the fleet equation for the time, then for the MFU.",
                "Then ask whether the batch divides."),

@@ -103,10 +103,10 @@ def _relative(mixture, dense) -> str:
 QUESTIONS = [
     Estimate(
         id="moe-vs-dense.1",
-        ask="A mixture of experts has {layers} layers of {experts} experts, each three matrices of "
-            "{hidden} × {width}. A token is routed to {top_k} experts per layer. Attention, "
-            "routers and embeddings, which every token uses, add {other} parameters. How many "
-            "times as many parameters must memory hold as one token meets?",
+        ask="A mixture of experts has {layers} layers of {experts} experts, each three matrices of {hidden} × "
+            "{width}. A token is routed to {top_k} experts per layer. Attention, routers and embeddings, which every "
+            "token uses, add {other} parameters. How many times as many parameters must memory hold as one token "
+            "meets?",
         givens={"layers": Choice(94, (60, 64, 80, 94)), "experts": Choice(128, (64, 128, 256)),
                 "hidden": Choice(4096, tuple(WIDTHS)), "top_k": Choice(8, (4, 6, 8)),
                 "other": LogUniform(8.0e9, 7e9, 12e9)},
@@ -115,13 +115,12 @@ QUESTIONS = [
         answer=_ratio, unit="times", within=0.01,
         traps=(
             Trap("experts alone", lambda g: g.experts / g.top_k,
-                 "That is the ratio of the experts. Attention and embeddings are not routed: they "
-                 "count once on both sides."),
+                 "That is the ratio of the experts. Attention and embeddings are not routed: they count once on both "
+                 "sides."),
             Trap("one matrix",
                  lambda g: _unless(_stored(g, matrices=1) / _stored(g, g.top_k, matrices=1),
                                    _ratio(g)),
-                 "That takes one matrix for an expert. A gated block has three: gate, up and "
-                 "down."),
+                 "That takes one matrix for an expert. A gated block has three: gate, up and down."),
             Trap("one layer", lambda g: _stored(g, layers=1) / _stored(g, g.top_k, layers=1),
                  "Those are the experts of one layer. Every layer has its own."),
             Trap("one expert a token", lambda g: _stored(g) / _stored(g, 1),
@@ -130,21 +129,19 @@ QUESTIONS = [
         hints=("Count one expert: three times hidden times width.",
                "Times layers and experts, or times layers and chosen experts; then the rest."),
         remark="Memory holds {stored} parameters, a token meets {met}.",
-        next="Which of the two counts goes into 6ND, and which into the number of GPUs that hold "
-             "the model?"),
+        next="Which of the two counts goes into 6ND, and which into the number of GPUs that hold the model?"),
     Estimate(
         id="moe-vs-dense.2",
-        ask="Each layer has {experts} experts and a token is routed to {top_k} of them, uniformly "
-            "and independently of others. How many tokens decode together when {share} of the "
-            "experts are touched, on average?",
+        ask="Each layer has {experts} experts and a token is routed to {top_k} of them, uniformly and independently "
+            "of others. How many tokens decode together when {share} of the experts are touched, on average?",
         givens={"experts": Choice(128, (64, 128, 160, 256)), "top_k": Choice(8, (4, 6, 8)),
                 "share": Choice(0.5, (0.5, 0.75, 0.9, 0.95), "%")},
         facts={"missed": lambda g: show(1 - g.top_k / g.experts, "%")},
         answer=_batch, unit="tokens",
         traps=(
             Trap("disjoint choices", lambda g: g.share * g.experts / g.top_k,
-                 "That takes all choices for different. Tokens often choose the same expert, so it "
-                 "takes more of them."),
+                 "That takes all choices for different. Tokens often choose the same expert, so it takes more of "
+                 "them."),
             Trap("one expert a token", lambda g: _batch(g, chance=1 / g.experts),
                  "That routes each token to one expert."),
             Trap("left out", lambda g: _unless(_batch(g, share=1 - g.share), _batch(g)),
@@ -152,34 +149,34 @@ QUESTIONS = [
         ),
         hints=("With which probability does one token miss a given expert? And a whole batch?",
                "Set one minus that power equal to the share and take logarithms."),
-        remark="One token misses a given expert with probability {missed}. Real routers are not "
-               "uniform: popular experts are touched sooner, rare ones later.",
+        remark="One token misses a given expert with probability {missed}. Real routers are not uniform: popular "
+               "experts are touched sooner, rare ones later.",
         next="What does a decoding step read at that batch, compared with a batch of one?"),
     Estimate(
         id="moe-vs-dense.3",
-        ask="A mixture of experts with {total} parameters, {active} of them active, is served in "
-            "fp8 on H100s ({hbm} each, {usable} of it for weights and cache). How many GPUs do the "
-            "weights alone take, rounded up to a power of two?",
+        ask="A mixture of experts with {total} parameters, {active} of them active, is served in fp8 on H100s ({hbm} "
+            "each, {usable} of it for weights and cache). How many GPUs do the weights alone take, rounded up to a "
+            "power of two?",
         givens={"total": Choice(671e9, (235e9, 400e9, 480e9, 671e9, 1000e9)),
                 "active": Choice(37e9, (17e9, 22e9, 32e9, 37e9))},
         facts={"hbm": lambda g: show(H100.hbm, "B"), "usable": lambda g: show(SERVING, "%")},
         answer=lambda g: _power(_servers(g)), unit="GPUs", whole=True,
         traps=(
             Trap("active parameters", lambda g: _power(_servers(g, g.active)),
-                 "That is room for the active parameters. Which experts the next token needs is "
-                 "not known, so all of them stay in memory."),
+                 "That is room for the active parameters. Which experts the next token needs is not known, so all of "
+                 "them stay in memory."),
             Trap("bf16", lambda g: _unless(_power(_servers(g, size=BF16)), _power(_servers(g))),
                  "That takes two bytes per parameter. In fp8 it is one."),
             Trap("not rounded up", lambda g: _unless(math.ceil(_servers(g)), _power(_servers(g))),
-                 "That many hold the bytes, but heads and experts are cut into equal parts: round "
-                 "up to a power of two."),
+                 "That many hold the bytes, but heads and experts are cut into equal parts: round up to a power of "
+                 "two."),
         ),
         hints=("Memory follows total parameters.", "One byte each, over the usable memory."),
         next="How many sequences fit beside the weights, and what decides that?"),
     Estimate(
         id="moe-vs-dense.4",
-        ask="How many H100s train a mixture of experts of {total} parameters, {active} of them "
-            "active, on {tokens} tokens in {days} days at {mfu} MFU? Before rounding.",
+        ask="How many H100s train a mixture of experts of {total} parameters, {active} of them active, on {tokens} "
+            "tokens in {days} days at {mfu} MFU? Before rounding.",
         givens={"total": Choice(671e9, (235e9, 400e9, 671e9)),
                 "active": Choice(37e9, (17e9, 22e9, 37e9)),
                 "tokens": LogUniform(15e12, 8e12, 40e12), "days": Choice(30, (30, 45, 60, 90)),
@@ -188,8 +185,7 @@ QUESTIONS = [
         answer=_fleet, unit="GPUs",
         traps=(
             Trap("total parameters", lambda g: _fleet(g, g.total),
-                 "That charges for experts that a token never visits. FLOPs follow the active "
-                 "parameters."),
+                 "That charges for experts that a token never visits. FLOPs follow the active parameters."),
             Trap("forward only", lambda g: _fleet(g, factor=2),
                  "That counts the forward pass alone."),
             Trap("no MFU", lambda g: _fleet(g, mfu=1),
@@ -199,15 +195,14 @@ QUESTIONS = [
         ),
         hints=("Solve six FLOPs per active parameter and token = GPUs × peak × MFU × time.",
                "An H100 does {dense} dense bf16."),
-        remark="The MFU has to be one that a mixture of experts reaches. Published ones on H100s "
-               "are far below those of dense models.",
+        remark="The MFU has to be one that a mixture of experts reaches. Published ones on H100s are far below those "
+               "of dense models.",
         next="Where does a mixture of experts lose utilization?"),
     Estimate(
         id="moe-vs-dense.5",
-        ask="Experts are spread so widely that all {top_k} copies of a token leave its GPU. The "
-            "model has {layers} layers with experts and a hidden width of {hidden}; tokens go out "
-            "in fp8 and results come back in bf16. How many bytes does one token send in a forward "
-            "pass?",
+        ask="Experts are spread so widely that all {top_k} copies of a token leave its GPU. The model has {layers} "
+            "layers with experts and a hidden width of {hidden}; tokens go out in fp8 and results come back in bf16. "
+            "How many bytes does one token send in a forward pass?",
         givens={"hidden": Choice(7168, (4096, 5120, 7168)), "top_k": Choice(8, (4, 6, 8)),
                 "layers": Choice(58, (48, 58, 64, 94))},
         answer=_exchange, unit="MB",
@@ -225,14 +220,12 @@ QUESTIONS = [
         ),
         hints=("Bytes of one hidden state out, and of one back.",
                "Times the copies, times the layers."),
-        remark="Several chosen experts may share a GPU or a node. Sending a token there once "
-               "saves a part.",
+        remark="Several chosen experts may share a GPU or a node. Sending a token there once saves a part.",
         next="At which rate does that run, and over which link?"),
     Estimate(
         id="moe-vs-dense.6",
-        ask="A mixture of experts has {total} parameters and {moe_kv} of KV cache per token; a "
-            "dense model has {dense} and {dense_kv}. Weights are bf16. At how many cached tokens "
-            "do both need the same memory?",
+        ask="A mixture of experts has {total} parameters and {moe_kv} of KV cache per token; a dense model has "
+            "{dense} and {dense_kv}. Weights are bf16. At how many cached tokens do both need the same memory?",
         givens={"total": LogUniform(235e9, 180e9, 400e9), "dense": LogUniform(70.6e9, 30e9, 110e9),
                 "moe_kv": Choice(192512, (98304, 131072, 192512), "B"),
                 "dense_kv": Choice(327680, (262144, 327680, 524288), "B")},
@@ -244,15 +237,14 @@ QUESTIONS = [
                  "That takes one byte per parameter; bf16 has two."),
             Trap("caches added", lambda g: _tie(g) * (g.dense_kv - g.moe_kv)
                  / (g.dense_kv + g.moe_kv),
-                 "The caches have been added. What counts is how much less the mixture needs per "
-                 "token."),
+                 "The caches have been added. What counts is how much less the mixture needs per token."),
             Trap("dense weights forgotten", lambda g: BF16 * g.total / (g.dense_kv - g.moe_kv),
                  "The dense model has weights as well: take the difference."),
             Trap("one cache", lambda g: _unless(BF16 * (g.total - g.dense) / g.dense_kv,
                                                 _tie(g) * (g.dense_kv - g.moe_kv)
                                                 / (g.dense_kv + g.moe_kv)),
-                 "That is where the dense model's cache equals the difference in weights. The "
-                 "mixture has a cache too."),
+                 "That is where the dense model's cache equals the difference in weights. The mixture has a cache "
+                 "too."),
         ),
         hints=("Write both memories as weights plus cached tokens times cache per token.",
                "Difference in weights over difference in cache."),
@@ -260,17 +252,16 @@ QUESTIONS = [
         next="How many GPUs is that, and what does it say about serving on one node?"),
     Estimate(
         id="moe-vs-dense.7",
-        ask="A mixture of experts has {always} parameters that every token uses and {routed} in "
-            "its experts: {experts} per layer, {top_k} chosen per token, uniformly. How many bytes "
-            "of bf16 weights does a decoding step of {batch} sequences read?",
+        ask="A mixture of experts has {always} parameters that every token uses and {routed} in its experts: "
+            "{experts} per layer, {top_k} chosen per token, uniformly. How many bytes of bf16 weights does a "
+            "decoding step of {batch} sequences read?",
         givens={"always": LogUniform(7.4e9, 5e9, 15e9), "routed": LogUniform(227e9, 150e9, 600e9),
                 "experts": Choice(128, (128, 160, 256)), "top_k": Choice(8, (6, 8)),
                 "batch": Choice(16, (8, 12, 16, 24))},
         answer=_read, unit="GB",
         traps=(
             Trap("chosen alone", lambda g: _read(g, g.top_k),
-                 "Those are the experts of one token. Others choose others, and each one touched "
-                 "is read."),
+                 "Those are the experts of one token. Others choose others, and each one touched is read."),
             Trap("all experts", lambda g: _unless(_read(g, g.experts), _read(g)),
                  "That reads every expert. At this batch some are still missed by all."),
             Trap("disjoint", lambda g: _unless(_read(g, min(g.experts, g.top_k * g.batch)),
@@ -285,10 +276,9 @@ QUESTIONS = [
         next="From which batch on does it read more than Llama 3 70B?"),
     Implement(
         id="moe-vs-dense.8",
-        ask="Write the bytes of weights that a decoding step reads from a mixture of experts, with "
-            "uniform routing. It takes single batches and NumPy arrays of them, and raises "
-            "`ValueError` for a negative batch, for a `top_k` above `experts` and for one below "
-            "one.",
+        ask="Write the bytes of weights that a decoding step reads from a mixture of experts, with uniform routing. "
+            "It takes single batches and NumPy arrays of them, and raises `ValueError` for a negative batch, for a "
+            "`top_k` above `experts` and for one below one.",
         stub='''
 def my_weight_bytes(dense, expert_total, experts, top_k, tokens, size=2):
     """Bytes of weights that a decoding step reads."""
@@ -313,8 +303,7 @@ def my_weight_bytes(dense, expert_total, experts, top_k, tokens, size=2):
                     error=ValueError),
         ),
         hints=("First the share of experts touched; it is between zero and one.",
-               "Missed by one: `1 - top_k / experts`. Missed by all: that to the power of the "
-               "batch."),
+               "Missed by one: `1 - top_k / experts`. Missed by all: that to the power of the batch."),
         solution='''
 import numpy as np
 
@@ -330,9 +319,8 @@ def my_weight_bytes(dense, expert_total, experts, top_k, tokens, size=2):
         next="What changes when some experts are far more popular than others?"),
     Rubric(
         id="moe-vs-dense.9",
-        ask="“This mixture of experts has {total} parameters but only {active} active, and our "
-            "dense model has {dense}. So serving it costs {share} as much, and so does training it.” "
-            "What do you answer?",
+        ask="“This mixture of experts has {total} parameters but only {active} active, and our dense model has "
+            "{dense}. So serving it costs {share} as much, and so does training it.” What do you answer?",
         facts={"total": lambda g: float(QWEN.total_params), "dense": lambda g: float(LLAMA.params),
                "active": lambda g: float(QWEN.active_params),
                "share": lambda g: show(QWEN.active_params / LLAMA.params, "%", 2),
@@ -354,29 +342,25 @@ def my_weight_bytes(dense, expert_total, experts, top_k, tokens, size=2):
                                                   serving["70B on 2 H200, 1,000 in"]),
                "trained": lambda g: _relative(runs["Megatron Bridge Qwen3 235B on 256 H100"],
                                               runs["Megatron Bridge Llama 3 70B on 64 H100"])},
-        points=((1, "It begins with memory: {moe_weights} of bf16 weights against {dense_weights}, "
-                    "{moe_gpus} H100s against {dense_gpus} before any cache."),
-                (1, "It says that a batch reads the union of its experts: at {batch} sequences "
-                    "{touched} of them."),
-                (1, "It gives the batch above which the mixture reads more weights per step than "
-                    "the dense model: about {crossing}."),
-                (1, "It says that the arithmetic it saves counts only from {moe_bound} sequences "
-                    "on, against {dense_bound}."),
-                (1, "It asks for batch and context before answering, or weighs the caches: "
-                    "{moe_kv} per token against {dense_kv}."),
-                (1, "It knows a measurement: per H100 {served} of the dense model's output, per "
-                    "H200 {served_more}, in training {trained}; or it says that the MFU of the "
-                    "two differs.")),
-        model="{share} of the FLOPs, yes, and decoding is not paid in FLOPs. The weights are "
-              "{moe_weights} against {dense_weights}, so {moe_gpus} H100s against {dense_gpus} "
-              "before the first cache. A step reads every expert that some sequence chose: at a "
-              "batch of {batch} that is {touched} of them, and above {crossing} sequences already "
-              "more bytes than the dense model reads. Its arithmetic would be the limit from "
-              "{moe_bound} sequences on. Its cache is smaller, {moe_kv} per token against "
-              "{dense_kv}, so with many long sequences on many GPUs it does win. Which batch and "
-              "context do we have? NVIDIA measured {served} of the dense output per H100 and "
-              "{served_more} per H200. In training {share} would need equal MFU; on H100s the "
-              "measured speed is {trained} of the dense one.",
+        points=((1, "It begins with memory: {moe_weights} of bf16 weights against {dense_weights}, {moe_gpus} H100s "
+                    "against {dense_gpus} before any cache."),
+                (1, "It says that a batch reads the union of its experts: at {batch} sequences {touched} of them."),
+                (1, "It gives the batch above which the mixture reads more weights per step than the dense model: "
+                    "about {crossing}."),
+                (1, "It says that the arithmetic it saves counts only from {moe_bound} sequences on, against "
+                    "{dense_bound}."),
+                (1, "It asks for batch and context before answering, or weighs the caches: {moe_kv} per token "
+                    "against {dense_kv}."),
+                (1, "It knows a measurement: per H100 {served} of the dense model's output, per H200 {served_more}, "
+                    "in training {trained}; or it says that the MFU of the two differs.")),
+        model="{share} of the FLOPs, yes, and decoding is not paid in FLOPs. The weights are {moe_weights} against "
+              "{dense_weights}, so {moe_gpus} H100s against {dense_gpus} before the first cache. A step reads every "
+              "expert that some sequence chose: at a batch of {batch} that is {touched} of them, and above "
+              "{crossing} sequences already more bytes than the dense model reads. Its arithmetic would be the limit "
+              "from {moe_bound} sequences on. Its cache is smaller, {moe_kv} per token against {dense_kv}, so with "
+              "many long sequences on many GPUs it does win. Which batch and context do we have? NVIDIA measured "
+              "{served} of the dense output per H100 and {served_more} per H200. In training {share} would need "
+              "equal MFU; on H100s the measured speed is {trained} of the dense one.",
         hints=("In what is decoding paid: FLOPs or bytes?",
                "How many experts does a batch read, and where do the caches enter?"),
         next="At which batch and context would you choose the mixture?"),
