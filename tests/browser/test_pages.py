@@ -149,7 +149,7 @@ def test_switch_to_dark_and_back(visit, address):
 
 @pytest.mark.parametrize("scheme", ["http", "file"])
 def test_search_finds_a_chapter(visit, site, address, scheme):
-    page = visit(f"{address if scheme == 'http' else site.as_uri()}/search.html?q=utilization")
+    page = visit(f"{address if scheme == 'http' else site.as_uri()}/search.html?q=fleet+equation")
     page.locator("#search-results a").first.wait_for()
     assert any(
         "training-time" in a.get_attribute("href") for a in page.locator("#search-results a").all()

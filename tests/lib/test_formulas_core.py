@@ -331,3 +331,17 @@ def test_no_argument_name_hides_the_checks():
     assert total(Whole(1), 2, 3.0, 4, 5, 6) == 21
     with pytest.raises(ValueError, match="spread must be"):
         total(1, -2, 3, 4, 5, 6)
+
+
+def test_a_name_that_javascript_keeps_is_refused():
+    from clustermath import Number, formula
+    from clustermath.faces.grammar import Unsupported
+
+    @formula("y")
+    def doubled(switch: Number) -> Number:
+        """Twice the argument."""
+        return 2 * switch
+
+    assert doubled(2) == 4
+    with pytest.raises(Unsupported, match="switch is a word of JavaScript"):
+        doubled.js()

@@ -23,6 +23,14 @@ def _literal(x: float) -> str:
     return "Infinity" if x == math.inf else repr(x)
 
 
+# Names that Python allows and JavaScript keeps for itself.
+RESERVED = frozenset("""
+    arguments await break case catch class const continue debugger default delete do else enum eval export extends
+    false finally for function if implements import in instanceof interface let new null package private protected
+    public return static super switch this throw true try typeof undefined var void while with yield
+""".split())
+
+
 class _Translator(ast.NodeVisitor):
     def __init__(self, formula: "Formula"):
         self.formula, self.locals, self.dependencies = formula, local_names(formula), []
@@ -69,6 +77,9 @@ def functions(formula: "Formula", done: dict[str, str] | None = None) -> dict[st
     """Name to JavaScript function, of the formula and all that it calls, callees first."""
     done = {} if done is None else done
     translator = _Translator(formula)
+    taken = RESERVED & translator.locals
+    if taken:
+        raise Unsupported(f"{formula.__name__}: {min(taken)} is a word of JavaScript; take another name")
     assigns, result = body(formula)
     lines = [f"  const {name} = {translator.visit(node)};" for name, node in assigns]
     lines.append(f"  return {translator.visit(result)};")
