@@ -134,7 +134,7 @@ QUESTIONS = [
         traps=(
             Trap("all layers", lambda g: recompute_factor() - 1, "That is {all}, for a forward of all layers."),
             Trap("over the backward", lambda g: g.share / 2, "That compares with the backward alone. A step is a forward and a backward."),
-            Trap("step doubled", lambda g: g.share, "Only the forward runs again, a third of a step."),
+            Trap("step doubled", lambda g: g.share, "Only the forward runs again, one of the step's three passes."),
         ),
         hints=("Which part of a step is its forward?", "The backward takes twice the forward."),
         remark="MFU counts the useful work only, so it falls by the factor that the compute grows.",
@@ -156,8 +156,8 @@ QUESTIONS = [
         next="What does sequence parallelism send in exchange?"),
     Implement(
         id="activations.7",
-        ask="Write the bytes of activations on one GPU. `heads` is 0 when attention is fused; `interval` is the number of layers per "
-            "checkpoint, 0 for none, and more than there are layers means one segment. Refuse what cannot be.",
+        ask="Write the bytes of activations on one GPU. `heads` is zero when attention is fused; `interval` is the number of layers per "
+            "checkpoint, zero for none, and more than there are layers means one segment. Refuse what cannot be.",
         stub='''
 def my_activation_bytes(layers, seq, hidden, batch=1, coefficient=34, heads=0, interval=0):
     """Bytes of activations on one GPU; heads: of unfused attention; interval: layers per checkpoint, 0 for none."""
@@ -198,7 +198,7 @@ def my_activation_bytes(layers, seq, hidden, batch=1, coefficient=34, heads=0, i
         ask="“With {short} tokens FlashAttention cut the activations of our Llama 3 70B by about a third, with {long} by nine tenths. Is the first "
             "measurement wrong?” Explain, and say what you would do next.",
         facts=CURVE,
-        points=((2, "The removed term is 5as/h per token and unit of width: {short_map} at {short} tokens, {long_map} at {long}, beside {gpt}."),
+        points=((2, "The removed term is `5as/h` per token and unit of width: {short_map} at {short} tokens, {long_map} at {long}, beside {gpt}."),
                 (1, "It computes both cuts: {short_plain} to {short_fused} ({short_cut}), {long_plain} to {long_fused} ({long_cut})."),
                 (1, "One term is linear in the context, the other quadratic; they are equal at about {cross} tokens."),
                 (1, "What remains is not attention's: next comes checkpointing, one layer input each, for {third} more compute."),

@@ -142,7 +142,7 @@ QUESTIONS = [
                  "The nodes work at the same time, each on its own part."),
         ),
         hints=("How many bytes does each node hold?", "Two times: one for each direction."),
-        next="How large must the batch be for this to cost a tenth of the step?"),
+        next="How large must the batch be for this to hide behind the step?"),
     Estimate(
         id="fsdp-vs-deepspeed.5",
         ask="ZeRO-3 across nodes with one card of {card} each: {params} parameters, {ranks} GPUs, "
@@ -164,7 +164,7 @@ QUESTIONS = [
                  "halves the "
                  "forward one."),
             Trap("no qgZ", lambda g: _between(g, quantised_volume(1, 1, 0)),
-                 "The gradients travel in four bits: a quarter of a leg."),
+                 "The gradients travel in four bits where the others take bf16."),
         ),
         hints=("Count legs: half, none, a quarter.", "A full leg is two bytes a parameter, less "
             "one rank's part."),
@@ -259,7 +259,7 @@ def my_dim0_shard(rows, shards, rank):
               "parallelism on "
               "the same mesh, checkpoints that load on another. Before that, convert a "
               "checkpoint, load in fp32, match the "
-              "gradients' dtype, run both for a few hundred steps and compare losses, and keep "
+              "gradients' dtype, run both for a while and compare losses, and keep "
               "the old "
               "branch until a restart has worked.",
         hints=("What would you lose?", "What would you gain, and is it memory?"),

@@ -48,15 +48,15 @@ def _tokens(value: float) -> str:
 
 
 _FACTOR = "The ring's factor is missing: each rank sends its gradients almost twice."
-_FULL = "Gradients exist only in the backward, two thirds of the step. The forward hides nothing."
-_INVERTED = "That is a window of one third. The backward is twice the forward, so two thirds of the step."
+_FULL = "Gradients exist only in the backward, which is twice as long as the forward. The forward hides nothing."
+_INVERTED = "That is the window of the forward. The backward is twice as long."
 _FP32 = "That is four bytes a gradient; bf16 has two."
 
 QUESTIONS = [
     Estimate(
         id="gradient-bandwidth.1",
         ask="{ranks} ranks train a model of {params} parameters with bf16 gradients; a step computes for {step}. Which bandwidth hides the ring "
-            "all-reduce in the backward, two thirds of the step?",
+            "all-reduce in the backward, which is twice as long as the forward?",
         givens={"ranks": Choice(256, (64, 128, 256, 512)), "params": LogUniform(13e9, 3e9, 100e9), "step": Choice(2, (1, 2, 3, 5), "s")},
         answer=lambda g: hiding_bandwidth(_size(g), g.ranks, g.step), unit="GB/s",
         traps=(
@@ -98,7 +98,7 @@ QUESTIONS = [
             Trap("gigabits", lambda g: 8 * hiding_step(_comm(g)), "The card's rate is in bytes already; it has been divided by eight once more."),
             Trap("times ranks", lambda g: g.ranks * hiding_step(_size(g) / g.nic), "In a ring all ranks send at once; the time does not grow with them."),
         ),
-        hints=("First the time of the all-reduce.", "It has to fit into two thirds of the step."),
+        hints=("First the time of the all-reduce.", "It has to fit into the backward, two of the step's three parts."),
         next="Which batch size makes the step that long?"),
     Estimate(
         id="gradient-bandwidth.4",

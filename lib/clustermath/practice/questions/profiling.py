@@ -83,7 +83,7 @@ QUESTIONS = [
             Trap("no ring", lambda g: 2 * g.params / g.bus, "That sends the buffer once. A rank of a ring sends almost two buffers."),
             Trap("three passes", lambda g: ring_time(2 * g.params, g.gpus, g.bus, 3), "Three passes are those of fully sharded weights."),
         ),
-        hints=("Two legs, each of (n - 1)/n of the buffer.", "Two bytes per gradient."),
+        hints=("Two legs, each of `(n - 1)/n` of the buffer.", "Two bytes per gradient."),
         next="How much of it could be hidden, and what could not?"),
     Estimate(
         id="profiling.5",

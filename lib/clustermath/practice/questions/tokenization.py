@@ -149,7 +149,7 @@ def my_sample_indices(step, batch, ranks, rank, samples, seed):
         out[here] = order[number[here] % samples]
     return out[rank::ranks]
 ''',
-        next="What does a stored permutation cost with a billion samples, and what replaces it?"),
+        next="What does a stored permutation cost with so many samples, and what replaces it?"),
     Rubric(
         id="tokenization.8",
         ask="The loss of a run drops sharply after each restart and then returns to its old course. It restarted after {share} of the first epoch, "
