@@ -50,7 +50,6 @@ def _inside(domain: Domain, value: float) -> bool:
 
 
 def _check_array(where: str, domain: Domain, array: Any) -> Any:
-    import numpy as np
 
     if domain.choices:
         raise TypeError(f"{where} must be one number ({domain}), not an array")

@@ -8,7 +8,7 @@ import random
 import pytest
 import traitlets
 
-from clustermath import (Explorer, Grid, Params, PerSecond, Seconds, Share, choice, formula, guess,
+from clustermath import (Explorer, Grid, Params, Seconds, Share, choice, formula, guess,
                          request_throughput, slider, state_bytes, training_time, wire_bytes)
 from clustermath.quantity import show
 from clustermath.widgets.page import script

@@ -13,7 +13,7 @@ from .functions import mark_function
 from .grading import Mark, grade_value
 from .mistakes import SAYS
 from .notes import Note
-from .spec import Estimate, Implement, Question, Rubric
+from .spec import Implement, Question, Rubric
 
 
 class UnknownQuestion(LookupError):
